@@ -1,0 +1,95 @@
+"""The one door to JAX's backend: how many devices, 64 bits, and data on its way in.
+
+Three facts of JAX are dealt with here so that no other file meets them:
+
+- JAX cuts 64-bit data to 32 bits unless its ``enable_x64`` scope is open. Programs
+  traced, lowered and compiled inside :func:`x64` stay exact when they are called
+  outside of it, so the scope never leaks into the user's own JAX code.
+- A laptop has one CPU device unless more are asked for before the backend starts.
+- ``jax.device_put`` may share memory with a numpy array; :func:`put` never does.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+SIMULATED_DEVICES = 8
+"""CPU devices asked for when the user has not chosen a count."""
+
+_COUNT_FLAG = "xla_force_host_platform_device_count"
+
+
+def x64() -> AbstractContextManager[None]:
+    """Opens the scope in which JAX keeps 64-bit types, for this thread only."""
+    return jax.enable_x64(True)
+
+
+def devices(platform: str) -> list[jax.Device]:
+    """Lists the devices of one platform, starting the backend when needed.
+
+    Args:
+        platform: A name that JAX knows, such as ``"cpu"`` or ``"gpu"``.
+
+    Returns:
+        The devices in JAX's order; empty when the platform is absent.
+
+    >>> len(devices("cpu")) >= 1
+    True
+    """
+    _ask_for_simulated_devices()
+    try:
+        return list(jax.devices(platform))
+    except RuntimeError:
+        return []
+
+
+def default_platform() -> str:
+    """Names the platform that JAX prefers: an accelerator when there is one."""
+    _ask_for_simulated_devices()
+    return jax.default_backend()
+
+
+def put(data: np.ndarray, target: jax.Device | jax.sharding.Sharding) -> jax.Array:
+    """Copies numpy data to a device or over a sharding, exact for 64 bits.
+
+    Args:
+        data: Any strides, byte order or flags; it is never shared.
+        target: Where the copy lies.
+
+    Returns:
+        An array whose memory belongs to the backend, so that it can be donated.
+
+    >>> import numpy as np
+    >>> put(np.array([2**40 + 5]), devices("cpu")[0]).dtype.name
+    'int64'
+    """
+    native = data.dtype.newbyteorder("=")
+    contiguous = np.ascontiguousarray(data, dtype=native).reshape(data.shape)
+    with x64():
+        return jax.device_put(contiguous, target, may_alias=False)
+
+
+def _ask_for_simulated_devices() -> None:
+    global _asked
+    if _asked:
+        return
+    _asked = True
+    chosen_by_user = (
+        jax.config.jax_num_cpu_devices >= 0 or _COUNT_FLAG in os.environ.get("XLA_FLAGS", "")
+    )
+    if chosen_by_user:
+        return
+    try:
+        jax.config.update("jax_num_cpu_devices", SIMULATED_DEVICES)
+    except RuntimeError:
+        return  # the backend runs already; a mesh that needs more says what to set
+
+
+_asked = False

@@ -1,0 +1,2 @@
+def write_artifact(path, staged):
+    raise NotImplementedError

@@ -1,0 +1,361 @@
+"""Compiling: a staged program becomes a callable that only runs."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from maxlite.compilation._arguments import ArgumentChecker, check_shared
+from maxlite.compilation._artifact import write_artifact
+from maxlite.compilation._plan import collector, rebuilder
+from maxlite.compilation._raw import join_buffers, split_arrays
+from maxlite.compilation._stage import StagedGraph, stage
+from maxlite.compilation._subgraph import call_graph, called_specs
+from maxlite.compilation._weights import bind_weights
+from maxlite.graph._graph import Region
+from maxlite.lowering import (
+    Collective,
+    Executable,
+    compile_graph,
+    find_collectives,
+    program_mesh,
+)
+from maxlite.realization_context._eager import graph_context
+from maxlite.tensor._context import innermost
+from maxlite.tensor._ownership import array_to_write
+from maxlite.tensor._tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
+
+    import jax
+
+    from maxlite.driver import Buffer, Device
+    from maxlite.realization_context import GraphRealizationContext
+    from maxlite.sharding import TensorLayout
+    from maxlite.tree import TreeDef
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """What a call with known specs does: the executable, and the specs of results."""
+
+    executable: Executable
+    specs: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineModel:
+    """The executables of a compiled callable.
+
+    Attributes:
+        name: Name of the graph.
+        executables: JAX's compiled object per set of sizes; each set is a tuple of
+            ``(symbol, size)`` pairs, empty when nothing is symbolic.
+    """
+
+    name: str
+    executables: Mapping[tuple[tuple[str, int], ...], jax.stages.Compiled]
+
+
+class CompiledCallable(Generic[P, R]):
+    """A staged program bound to its weights, ready to be called with tensors.
+
+    A call checks its arguments, binds the symbols to the sizes that came, and runs; the
+    user's function is never run again. One executable is compiled per set of sizes, at
+    once when nothing is symbolic, and otherwise when the sizes are first met.
+
+    Args:
+        staged: The program.
+        weights: Tensors, numpy arrays or anything with DLPack, by name.
+        session: Accepted for the reference's sake.
+
+    Raises:
+        ValueError: A weight is missing, or has another shape or dtype.
+        TypeError: A weight is no array.
+
+    Source: max.experimental.compilation.CompiledCallable.
+    """
+
+    def __init__(
+        self,
+        staged: StagedGraph[P, R],
+        weights: Mapping[str, Any] | None = None,
+        *,
+        session: object = None,
+    ) -> None:
+        self._staged = staged
+        self._graph = staged.graph
+        self._mesh = program_mesh(staged.graph)
+        self._weights = MappingProxyType(dict(weights or {}))
+        self._hidden = bind_weights(staged.graph, self._weights, self._mesh)
+        self._names = staged.argument_names
+        self._checker = ArgumentChecker(staged.graph, self._names)
+        self._collect = collector(staged.in_tree)
+        self._rebuild = rebuilder(staged.out_tree)
+        self._writes = tuple(sorted(staged.graph.writes))
+        self._runs: dict[tuple[Any, ...], _Run] = {}
+        self._executables: dict[tuple[tuple[str, int], ...], Executable] = {}
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, staged.fn, updated=())
+        if not self._checker.symbols:
+            self._executable({})
+
+    # Calling ----------------------------------------------------------------------
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Runs the program on tensors in the structure that it was staged with.
+
+        Returns:
+            The result's structure with fresh realized tensors; statics as they were.
+
+        Raises:
+            ValueError: Structure, statics, dtype, rank, size or placement differ from
+                what was staged; the message names the argument.
+            TypeError: An argument is no tensor.
+        """
+        leaves: list[Any] = []
+        if not self._collect((args, kwargs), leaves):
+            leaves = self._flatten(args, kwargs)
+        if innermost() is not None and (ctx := graph_context()) is not None:
+            return self._inline(ctx, leaves)
+        try:
+            run = self._runs[tuple([leaf._spec for leaf in leaves])]
+        except (KeyError, AttributeError):
+            leaves, run = self._prepare(leaves)
+        arrays = [
+            *self._hidden,
+            *[a if (a := x._array) is not None else x._stored() for x in leaves],
+        ]
+        if self._writes:
+            self._own_written(leaves, arrays)
+        results = run.executable(arrays)
+        if self._writes:
+            self._write_back(leaves, results)
+        return self._rebuild(list(map(wrap, run.specs, results)))
+
+    def _flatten(self, args: Any, kwargs: Any) -> list[Any]:
+        try:
+            return self.in_tree.flatten_up_to((args, kwargs))
+        except ValueError as error:
+            raise ValueError(
+                f"{self._graph.name}: the arguments must have the structure that was "
+                f"staged: {error}"
+            ) from None
+
+    def _prepare(self, leaves: Sequence[Any]) -> tuple[list[Tensor], _Run]:
+        """Checks arguments whose specs were not met before, and finds what to run."""
+        tensors = self._checker.as_tensors(leaves)
+        key = tuple(tensor._spec for tensor in tensors)
+        if key not in self._runs:
+            sizes = self._checker.bind(key)
+            executable = self._executable({k: int(v) for k, v in sizes.items()})
+            specs = called_specs(Region(self._graph, tuple(sizes.items())))
+            self._runs[key] = _Run(executable, tuple(specs[: len(self.out_layouts)]))
+        return tensors, self._runs[key]
+
+    def _executable(self, sizes: Mapping[str, int]) -> Executable:
+        key = tuple(sizes.items())
+        with self._lock:
+            if key not in self._executables:
+                self._executables[key] = compile_graph(self._graph, sizes, self._names)
+            return self._executables[key]
+
+    def _own_written(self, tensors: Sequence[Tensor], arrays: list[Any]) -> None:
+        """Makes sure that memory about to be written to is nobody else's."""
+        check_shared(self._graph, self._names, tensors)
+        hidden = len(self._hidden)
+        for i in self._writes:
+            arrays[hidden + i] = None
+            read = any(t is tensors[i] for k, t in enumerate(tensors) if k != i)
+            arrays[hidden + i] = array_to_write(tensors[i], shared=read)
+
+    def _write_back(
+        self, tensors: Sequence[Tensor], results: Sequence[jax.Array]
+    ) -> None:
+        first = len(self.out_layouts)
+        for i, array in zip(self._writes, results[first:], strict=True):
+            tensors[i]._array = array
+
+    def _inline(self, ctx: GraphRealizationContext, leaves: Sequence[Any]) -> R:
+        """Records a call of the program into the program that is being traced."""
+        tensors = self._checker.as_tensors(leaves)
+        sizes = self._checker.bind([tensor._spec for tensor in tensors])
+        hidden = [
+            ctx.graph.capture(array, value.spec)
+            for value, array in zip(self._graph.hidden, self._hidden, strict=True)
+        ]
+        region = Region(self._graph, tuple(sizes.items()))
+        return self._rebuild(call_graph(ctx, region, hidden, tensors))
+
+    # What it is -------------------------------------------------------------------
+
+    @property
+    def in_layouts(self) -> list[TensorLayout]:
+        """One per argument leaf."""
+        return self._staged.in_layouts
+
+    @property
+    def in_tree(self) -> TreeDef:
+        """The tree of ``(args, kwargs)``, statics inside."""
+        return self._staged.in_tree
+
+    @property
+    def out_layouts(self) -> list[TensorLayout]:
+        """One per result leaf; sizes may hold symbols."""
+        return self._staged.out_layouts
+
+    @property
+    def out_tree(self) -> TreeDef:
+        """The tree of the result, statics inside."""
+        return self._staged.out_tree
+
+    @property
+    def weights(self) -> Mapping[str, Any]:
+        """The weights as they were given, by name; read-only."""
+        return self._weights
+
+    @property
+    def signal_buffers(self) -> list[Buffer]:
+        """Always empty: XLA synchronizes devices by itself."""
+        return []
+
+    @property
+    def engine_model(self) -> EngineModel:
+        """The executables compiled so far."""
+        table = {key: run.compiled for key, run in self._executables.items()}
+        return EngineModel(self._graph.name, MappingProxyType(table))
+
+    def __repr__(self) -> str:
+        sizes = len(self._executables)
+        return (
+            f"CompiledCallable({self._graph.name}, {len(self.in_layouts)} inputs, "
+            f"{len(self._hidden)} hidden, {len(self.out_layouts)} outputs, compiled "
+            f"for {sizes} set{'s' * (sizes != 1)} of sizes)"
+        )
+
+    # Other ways to use it -----------------------------------------------------------
+
+    def execute_raw(self, *buffers: Buffer) -> list[Buffer]:
+        """Runs on buffers in the order of the graph's inputs, one per shard, unchecked.
+
+        Returns:
+            One buffer per result and shard, in mesh order.
+
+        Raises:
+            ValueError: The number of buffers is wrong, or they do not fit.
+        """
+        tensors = join_buffers(self._graph, buffers)
+        _, run = self._prepare(tensors)
+        arrays = [*self._hidden, *[tensor._stored() for tensor in tensors]]
+        if self._writes:
+            self._own_written(tensors, arrays)
+        results = run.executable(arrays)
+        return split_arrays(list(map(wrap, run.specs, results)))
+
+    def collectives(self, **sizes: int) -> list[Collective]:
+        """Tells which collectives XLA put into the program.
+
+        Args:
+            **sizes: The size of each symbol; may be left out after a call, which then
+                tells of the last sizes compiled for.
+
+        Returns:
+            Kind, mesh axes, and bytes of the operand on each device; equal ones
+            counted as one entry. Empty on one device.
+
+        Raises:
+            ValueError: A size is missing and nothing was compiled, or is no symbol.
+        """
+        missing = [name for name in self._checker.symbols if name not in sizes]
+        unknown = [name for name in sizes if name not in self._checker.symbols]
+        if unknown or (missing and (sizes or not self._executables)):
+            raise ValueError(
+                f"{self._graph.name}: collectives needs the size of "
+                f"{', '.join(map(repr, self._checker.symbols)) or 'no symbol'}, got "
+                f"{sizes}. Name each size, as in collectives(batch=8)."
+            )
+        if missing:
+            executable = list(self._executables.values())[-1]
+        else:
+            executable = self._executable({n: sizes[n] for n in self._checker.symbols})
+        return find_collectives(executable.compiled.as_text() or "", self._mesh)
+
+    def export_mef(self, path: str | PathLike[str]) -> None:
+        """Writes the program to a file that :func:`load` brings back.
+
+        The file holds the recorded program, its StableHLO for other tools, and captured
+        tensors; weights are not in it. See ``docs/artifacts.md``.
+
+        Raises:
+            NotImplementedError: A static or an op of the program cannot be written.
+        """
+        write_artifact(path, self._staged)
+
+
+def compile(
+    fn: Callable[P, R],
+    *,
+    weights: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    custom_extensions: Iterable[Any] = (),
+    allow_subgraphs: bool = True,
+    signal_devices: Iterable[Device] = (),
+    is_device_graph: bool = False,
+    session: object = None,
+    signal_buffer_index: int | None = None,
+) -> Callable[..., CompiledCallable[P, R]]:
+    """Makes a function that, called with layouts, compiles ``fn`` for them.
+
+    Works as a bare decorator. The same as :func:`stage` followed by
+    :class:`CompiledCallable`.
+
+    Args:
+        fn: Takes and returns trees of tensors and statics.
+        weights: Values of the weights that ``fn`` declares, by name.
+        name: Name of the graph; the function's own name when None or empty.
+        custom_extensions: Must be empty: there are no Mojo kernels here.
+        allow_subgraphs: False makes ``as_subgraph`` call its body.
+        signal_devices: Ignored; XLA synchronizes devices.
+        is_device_graph: Ignored.
+        session: Ignored.
+        signal_buffer_index: Ignored.
+
+    Returns:
+        ``(*layouts, **layouts) -> CompiledCallable``.
+
+    Raises:
+        TypeError: ``fn`` cannot be called.
+        NotImplementedError: ``custom_extensions`` is not empty.
+
+    Source: max.experimental.compilation.compile.
+
+    >>> from maxlite.driver import CPU
+    >>> from maxlite.dtype import DType
+    >>> from maxlite.sharding import TensorLayout
+    >>> double = compile(lambda x: x * 2)(TensorLayout(DType.float32, ["n"], CPU()))
+    >>> double(Tensor([1.0, 2.0])).to_numpy().tolist()
+    [2.0, 4.0]
+    """
+    staging = stage(
+        fn,
+        name=name,
+        custom_extensions=custom_extensions,
+        allow_subgraphs=allow_subgraphs,
+        signal_devices=signal_devices,
+        is_device_graph=is_device_graph,
+        signal_buffer_index=signal_buffer_index,
+    )
+
+    @functools.wraps(fn)
+    def compiled(*layouts: Any, **named: Any) -> CompiledCallable[P, R]:
+        return CompiledCallable(staging(*layouts, **named), weights, session=session)
+
+    return compiled

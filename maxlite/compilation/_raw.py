@@ -1,0 +1,70 @@
+"""Between tensors and the flat lists of one-device buffers that MAX code passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax
+
+from maxlite.driver import Buffer
+from maxlite.graph._spec import Spec, spec
+from maxlite.sharding import Sharded
+from maxlite.tensor._tensor import Tensor, from_jax, shard_arrays, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maxlite.graph import Graph
+
+
+def join_buffers(graph: Graph, buffers: Sequence[Buffer]) -> list[Tensor]:
+    """Joins one buffer per shard to one tensor per parameter.
+
+    Raises:
+        ValueError: The number of buffers is not that of the graph's inputs.
+    """
+    expected = len(graph.inputs)
+    if len(buffers) != expected:
+        raise ValueError(
+            f"{graph.name}: execute_raw takes one buffer per input and shard, expected "
+            f"{expected}, got {len(buffers)}. Pass every shard of every argument."
+        )
+    arrays = [buffer.to_jax() for buffer in buffers]
+    joined: list[Tensor] = []
+    for value in graph.parameters:
+        count = value.spec.mapping.mesh.num_devices
+        joined.append(join_shards(value.spec, arrays[:count]))
+        del arrays[:count]
+    return joined
+
+
+def join_shards(described: Spec, shards: Sequence[jax.Array]) -> Tensor:
+    """Joins one array per device to a tensor with the mapping of a spec."""
+    if not described.is_distributed:
+        return from_jax(shards[0])
+    mapping = described.mapping
+    devices = mapping.mesh.to_jax().devices.flat
+    hidden = (1,) * len(mapping.partial_axes)
+    placed = [
+        jax.device_put(shard.reshape((*hidden, *shard.shape)), device)
+        for shard, device in zip(shards, devices, strict=True)
+    ]
+    shape = list(shards[0].shape)
+    for size, placement in zip(
+        mapping.mesh.mesh_shape, mapping.placements, strict=True
+    ):
+        if isinstance(placement, Sharded):
+            shape[placement.axis] *= size
+    whole = spec(described.dtype, tuple(shape), mapping)
+    slots = tuple(mapping.mesh.mesh_shape[i] for i in mapping.partial_axes)
+    array = jax.make_array_from_single_device_arrays(
+        (*slots, *shape), mapping.named_sharding(len(shape)), placed
+    )
+    return wrap(whole, array)
+
+
+def split_arrays(tensors: Sequence[Tensor]) -> list[Buffer]:
+    """Lists every shard of every tensor as a buffer of its own."""
+    return [
+        Buffer.from_jax(array) for tensor in tensors for array in shard_arrays(tensor)
+    ]

@@ -1,0 +1,111 @@
+"""What a buffer takes: shapes, indices and elements, each checked at the edge."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, cast
+
+import numpy as np
+
+from maxlite.dtype import FLOATS, DType, check_scalar
+
+
+def check_shape(shape: Any) -> None:
+    """Checks that a shape is a sequence of sizes.
+
+    Raises:
+        TypeError: It is no sequence of integers.
+        ValueError: A size is negative.
+    """
+    try:
+        sizes = [operator.index(size) for size in shape]
+    except TypeError:
+        raise TypeError(
+            f"Buffer: the shape must be a sequence of ints, got {shape!r}. "
+            "Write (n,) for one axis."
+        ) from None
+    if any(size < 0 for size in sizes):
+        raise ValueError(
+            f"Buffer: each size must be at least 0, got {sizes}. "
+            "Work the size out first."
+        )
+
+
+def check_numpy(arr: object) -> None:
+    """Raises a TypeError unless the argument is a numpy array."""
+    if not isinstance(arr, np.ndarray):
+        raise TypeError(
+            f"Buffer.from_numpy: the array must be a numpy array, got "
+            f"{type(arr).__name__}. Call np.asarray first."
+        )
+
+
+def checked_index(idx: object, shape: tuple[int, ...]) -> tuple[int | slice, ...]:
+    """Normalises an index.
+
+    Args:
+        idx: A tuple or list of integers and slices, or one of them alone.
+        shape: Sizes of the axes.
+
+    Returns:
+        One integer or slice per axis.
+
+    Raises:
+        TypeError: Anything but integers and slices.
+        ValueError: Not as many of them as axes.
+        IndexError: An integer beyond the size.
+
+    >>> checked_index((-1, slice(None)), (2, 3))
+    (-1, slice(None, None, None))
+    """
+    entries = tuple(cast("Any", idx)) if isinstance(idx, tuple | list) else (idx,)
+    index = tuple(_checked_entry(entry) for entry in entries)
+    if len(index) != len(shape):
+        raise ValueError(
+            f"Buffer: there must be one index per axis, got {len(index)} for shape "
+            f"{shape}. Write : for a whole axis."
+        )
+    for axis, (entry, size) in enumerate(zip(index, shape, strict=True)):
+        if isinstance(entry, int) and not -size <= entry < size:
+            raise IndexError(
+                f"Buffer: an index must lie in [{-size}, {size}), got {entry} for "
+                f"axis {axis} of shape {shape}. Use a slice, which is cut to the size."
+            )
+    return index
+
+
+def checked_element(value: Any, dtype: DType) -> Any:
+    """Returns a number that can be written to a buffer of a dtype.
+
+    Args:
+        value: A Python or numpy number, or a numpy array of rank 0.
+        dtype: Type of the element. A float dtype rounds, another must hold the number.
+
+    Raises:
+        TypeError: ``value`` is no number.
+        ValueError: ``dtype`` cannot hold it.
+
+    >>> checked_element(2**24 + 1, DType.float32)
+    16777217.0
+    """
+    number = value.item() if _has_rank_0(value) else value
+    if dtype in FLOATS and isinstance(number, int):
+        number = float(number)
+    check_scalar(number, dtype, who="Buffer")
+    return number
+
+
+def _has_rank_0(value: object) -> bool:
+    return isinstance(value, np.ndarray | np.generic) and value.ndim == 0
+
+
+def _checked_entry(entry: object) -> int | slice:
+    if isinstance(entry, slice):
+        return cast("slice", entry)
+    try:
+        return operator.index(cast("Any", entry))
+    except TypeError:
+        raise TypeError(
+            f"Buffer: an index must be an int or a slice, got {type(entry).__name__}. "
+            "Index buffer.to_numpy() for anything else."
+        ) from None

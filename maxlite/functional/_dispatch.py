@@ -1,0 +1,279 @@
+"""From a call of an op to its result: coerce, then run now or record.
+
+Outside of any context an op runs at once, through an executable kept under the row, its
+static parameters and the specs of its operands. Inside one it is appended to the
+context's graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxlite._op_table import fronts
+from maxlite.dtype import DType, check_scalar
+from maxlite.graph import Dim
+from maxlite.graph._graph import Graph, Literal, TensorValue
+from maxlite.graph._spec import Spec, spec
+from maxlite.lowering._literals import literal_argument
+from maxlite.lowering._plan import Plan, plan
+from maxlite.lowering._program import Executable, compile_graph
+from maxlite.sharding._auto_reshard import current_region
+from maxlite.tensor._context import RealizationContext, innermost, outside
+from maxlite.tensor._defaults import on_device
+from maxlite.tensor._ownership import holds_alone
+from maxlite.tensor._tensor import Tensor, from_numpy, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import jax
+
+    from maxlite._op_table import Op
+
+MAX_EAGER_OPS = 20_000
+"""Eager ops kept ready; the table starts afresh beyond."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Number:
+    """A Python number beside a tensor: its value and the spec that it takes."""
+
+    value: bool | int | float
+    _spec: Spec
+
+
+Operand = Tensor | Number
+
+
+def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
+    """Runs an op, or records it where a context is open.
+
+    Args:
+        op: The row.
+        operands: Coerced operands.
+        *params: Values of the row's static parameters, in the row's order; hashable.
+
+    Returns:
+        One Tensor, or a tuple when the row gives several.
+    """
+    ctx = innermost()
+    if ctx is not None:
+        return _record(ctx, op, operands, params)
+    if any(type(x) is Tensor and x._state is not None for x in operands):
+        for operand in operands:
+            if isinstance(operand, Tensor):
+                operand._stored()
+    return _run(op, operands, params)
+
+
+# Recording ------------------------------------------------------------------------
+
+
+def _record(
+    ctx: RealizationContext, op: Op, operands: Sequence[Operand], params: tuple[Any, ...]
+) -> Any:
+    values = tuple(_value(ctx, operand) for operand in operands)
+    planned = plan(op, params, [value.spec for value in values])
+    made = ctx.graph.append(op, params, values, planned.specs, planned.action)
+    results = tuple(ctx.create_unrealized((value,)) for value in made)
+    return results[0] if len(results) == 1 else results
+
+
+def _value(ctx: RealizationContext, operand: Operand) -> TensorValue:
+    if isinstance(operand, Number):
+        return TensorValue(operand._spec, Literal(operand.value))
+    return ctx.add_source(operand).values[0]
+
+
+# Running now ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ready:
+    run: Executable
+    specs: tuple[Spec, ...]
+
+
+_ready: dict[tuple[Any, ...], _Ready] = {}
+_executables: dict[tuple[Any, ...], _Ready] = {}
+
+
+def _run(op: Op, operands: Sequence[Operand], params: tuple[Any, ...]) -> Any:
+    specs = tuple([x._spec for x in operands])
+    key = (op, params, current_region(), specs)
+    ready = _ready.get(key)
+    if ready is None:
+        ready = _make_ready(op, params, specs, key)
+    arrays = [
+        x._array if type(x) is Tensor else argument(x) for x in operands
+    ]
+    results = ready.run(arrays)
+    out = ready.specs
+    if len(out) == 1:
+        return wrap(out[0], results[0])
+    return tuple(map(wrap, out, results))
+
+
+def argument(operand: Operand) -> jax.Array:
+    """Gives the array that an executable takes for an operand."""
+    if isinstance(operand, Number):
+        return literal_argument(operand.value, operand._spec)
+    return operand._stored()
+
+
+def _make_ready(
+    op: Op, params: tuple[Any, ...], specs: tuple[Spec, ...], key: tuple[Any, ...]
+) -> _Ready:
+    planned = plan(op, params, specs)
+    ready = one_op(op, params, specs, planned)
+    if planned.action is None or not planned.action.moved:
+        if len(_ready) >= MAX_EAGER_OPS:
+            _ready.clear()
+        _ready[key] = ready
+    return ready
+
+
+def one_op(
+    op: Op,
+    params: tuple[Any, ...],
+    specs: tuple[Spec, ...],
+    planned: Plan,
+    *,
+    in_place: bool = False,
+) -> _Ready:
+    """Compiles a program of one op, or remembers it.
+
+    Args:
+        op: The row.
+        params: Values of its static parameters.
+        specs: What comes in.
+        planned: What comes out, and where everything lies.
+        in_place: Whether the result takes over the first operand's memory.
+    """
+    key = (op, params, specs, planned.action, in_place)
+    found = _executables.get(key)
+    if found is None:
+        graph = Graph(op.name)
+        for i, described in enumerate(specs):
+            graph.add_parameter(described, mutable=in_place and not i)
+        values = tuple(graph.parameters)
+        made = graph.append(op, params, values, planned.specs, planned.action)
+        if in_place:
+            graph.writes[0] = made[0]
+        else:
+            graph.outputs = list(made)
+        found = _Ready(compile_graph(graph, {}), planned.specs)
+        if len(_executables) >= MAX_EAGER_OPS:
+            _executables.clear()
+        _executables[key] = found
+    return found
+
+
+# Writing ------------------------------------------------------------------------------
+
+
+def write(op: Op, target: Tensor, operands: Sequence[Operand], *params: Any) -> None:
+    """Applies an op whose result becomes the content of its first operand.
+
+    Outside of a context the memory is reused when nothing else holds the array;
+    otherwise one copy is made, and whoever holds the old array keeps its value.
+    """
+    ctx: Any = innermost()
+    if ctx is not None:
+        values = (
+            ctx.add_mutable_source(target).values[0],
+            *(_value(ctx, operand) for operand in operands),
+        )
+        planned = plan(op, params, [value.spec for value in values])
+        (made,) = ctx.graph.append(op, params, values, planned.specs, planned.action)
+        ctx.write(target, made)
+        return
+    target._stored()
+    others = [argument(operand) for operand in operands]
+    specs = (target._spec, *(x._spec for x in operands))
+    planned = plan(op, params, specs)
+    exclusive = holds_alone(target) and planned.specs[0] is target._spec
+    ready = one_op(op, params, specs, planned, in_place=exclusive)
+    arrays: list[Any] = [target._array, *others]
+    (array,) = ready.run(arrays)
+    target._spec, target._array = planned.specs[0], array
+
+
+# Coercion -----------------------------------------------------------------------------
+
+
+def as_tensor(who: str, x: Any, name: str = "x") -> Tensor:
+    """Checks that an operand is a Tensor.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(x, Tensor):
+        return x
+    raise TypeError(
+        f"{who}: {name} must be a Tensor, got {type(x).__name__}. Use Tensor({name})."
+    )
+
+
+def as_operands(who: str, *operands: Any) -> tuple[Operand, ...]:
+    """Coerces the operands of an op on several values.
+
+    Numbers, Dims and numpy arrays take the dtype of the first tensor, when it can hold
+    them.
+
+    Raises:
+        TypeError: An operand is no number, or there is no tensor among them.
+        ValueError: A value does not fit the tensor's dtype.
+    """
+    like = next((x for x in operands if isinstance(x, Tensor)), None)
+    if like is None:
+        raise TypeError(
+            f"{who}: one operand must be a Tensor, got "
+            f"{', '.join(type(x).__name__ for x in operands)}. Use Tensor(value)."
+        )
+    return tuple(
+        x if isinstance(x, Tensor) else as_operand(who, x, like) for x in operands
+    )
+
+
+def as_operand(who: str, x: Any, like: Tensor) -> Operand:
+    """Coerces one operand to the dtype and place of a tensor beside it."""
+    if isinstance(x, Tensor):
+        return x
+    if isinstance(x, Dim):
+        return _dim_operand(x, like)
+    if isinstance(x, np.ndarray) and x.ndim:
+        return _array_operand(who, x, like)
+    if isinstance(x, (np.generic, np.ndarray)):
+        x = x.item()
+    if isinstance(x, (bool, int, float)):
+        check_scalar(x, like.dtype)
+        return Number(x, spec(like.dtype, (), like.mapping, literal=True))
+    raise TypeError(
+        f"{who}: an operand must be a Tensor, a number, a numpy array or a Dim, got "
+        f"{type(x).__name__}. Use Tensor(value)."
+    )
+
+
+def _dim_operand(x: Dim, like: Tensor) -> Operand:
+    from_dim: Callable[[Dim], Tensor] = fronts["from_dim"]
+    if not tuple(x.parameters):
+        return as_operand("Dim", int(x), like)
+    cast: Callable[[Tensor, DType], Tensor] = fronts["cast"]
+    return cast(from_dim(x), like.dtype)
+
+
+def _array_operand(who: str, x: np.ndarray, like: Tensor) -> Tensor:
+    if like.is_distributed:
+        raise TypeError(
+            f"{who}: a numpy array cannot stand next to a distributed tensor, got "
+            f"{like.mapping!r}. Use Tensor(array).to(mapping)."
+        )
+    if x.size:
+        check_scalar(x.min().item(), like.dtype)
+        check_scalar(x.max().item(), like.dtype)
+    with outside():
+        return from_numpy(x.astype(like.dtype.to_jax()), on_device(like.device))

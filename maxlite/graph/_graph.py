@@ -1,0 +1,275 @@
+"""The recorded program: values, nodes and the graph that holds them.
+
+One graph serves lazy blocks and staging alike. It is recorded by calling the user's
+function once; everything after that (running it, lowering it to StableHLO, drawing it)
+walks its nodes. Its leaves are of five kinds, one class each, because they travel
+differently: parameters come with the call, literals are written into the program,
+captured arrays and external weights are hidden inputs, and node outputs are computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from maxlite.graph._dim import Dim
+from maxlite.graph._shape import Shape
+from maxlite.graph._spec import Spec
+from maxlite.graph._type import BufferType, DeviceRef, TensorType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import jax
+
+    from maxlite._op_table import Op
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A leaf that the caller passes.
+
+    Attributes:
+        index: Position among the graph's parameters.
+        mutable: Whether the program may write to it (a ``BufferLayout`` argument).
+    """
+
+    index: int
+    mutable: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """A leaf that is a Python number, written into the program."""
+
+    value: bool | int | float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Captured:
+    """A leaf that is a realized array, taken as it was when it was first used."""
+
+    array: jax.Array
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """A leaf that is a weight, supplied by name when the program is compiled.
+
+    Attributes:
+        name: The weight's name; for a placeholder, what comes after the prefix.
+        placeholder: Whether the prefix of the enclosing subgraph call is put in front.
+    """
+
+    name: str
+    placeholder: bool = False
+
+
+class Node:
+    """One recorded application of an op.
+
+    Attributes:
+        op: The row of the op table.
+        params: Values of the row's static parameters.
+        inputs: Operands.
+        outputs: Results, in order.
+        action: Placements the operands are moved to and the results have, one choice
+            for the whole node; None when nothing is distributed.
+    """
+
+    __slots__ = ("action", "inputs", "op", "outputs", "params")
+
+    def __init__(
+        self,
+        op: Op,
+        params: tuple[Any, ...],
+        inputs: tuple[TensorValue, ...],
+        specs: Iterable[Spec],
+        action: object = None,
+    ) -> None:
+        self.op = op
+        self.params = params
+        self.inputs = inputs
+        self.action: Any = action
+        self.outputs = tuple(TensorValue(s, self, i) for i, s in enumerate(specs))
+
+
+Origin = Parameter | Literal | Captured | External | Node
+
+
+class TensorValue:
+    """A value of a recorded program: what is known of it, and where it comes from."""
+
+    __slots__ = ("__weakref__", "index", "origin", "spec")
+
+    def __init__(self, spec: Spec, origin: Origin, index: int = 0) -> None:
+        self.spec = spec
+        self.origin = origin
+        self.index = index
+
+    @property
+    def types(self) -> list[TensorType | BufferType]:
+        """One type per shard, in mesh order."""
+        mutable = isinstance(self.origin, Parameter) and self.origin.mutable
+        kind = BufferType if mutable else TensorType
+        mapping = self.spec.mapping
+        shapes = mapping.local_shapes(Shape(self.spec.shape))
+        return [
+            kind(self.spec.dtype, shape, DeviceRef.from_device(device))
+            for shape, device in zip(shapes, mapping.mesh.devices, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.spec!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A graph as the static parameter of a node: a subgraph, a branch, a loop body.
+
+    Attributes:
+        graph: The recorded body. Compared by identity.
+        bindings: Sizes of the body's symbols in terms of the enclosing graph's, as
+            pairs; empty when the body uses the enclosing graph's own symbols.
+    """
+
+    graph: Graph
+    bindings: tuple[tuple[str, int | Dim], ...] = ()
+
+
+@dataclass(eq=False)
+class Graph:
+    """A recorded program.
+
+    Args:
+        name: Shown in the printed module.
+
+    Attributes:
+        parameters: Leaves that the caller passes, in order.
+        captures: Realized arrays that the program uses, by identity; hidden inputs.
+        externals: Weights by their leaf; hidden inputs.
+        nodes: Everything recorded, in program order.
+        outputs: Results, in order.
+        writes: Last value of each mutable parameter that was written, by index.
+    """
+
+    name: str
+    parameters: list[TensorValue] = field(default_factory=list["TensorValue"])
+    captures: dict[int, TensorValue] = field(
+        default_factory=dict[int, "TensorValue"]
+    )
+    externals: dict[External, TensorValue] = field(
+        default_factory=dict["External", "TensorValue"]
+    )
+    nodes: list[Node] = field(default_factory=list["Node"])
+    outputs: list[TensorValue] = field(default_factory=list["TensorValue"])
+    writes: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
+
+    def add_parameter(self, spec: Spec, *, mutable: bool = False) -> TensorValue:
+        """Adds a leaf that the caller passes."""
+        value = TensorValue(spec, Parameter(len(self.parameters), mutable))
+        self.parameters.append(value)
+        return value
+
+    def capture(self, array: jax.Array, spec: Spec) -> TensorValue:
+        """Adds a realized array as a hidden input; the same array once."""
+        if id(array) not in self.captures:
+            self.captures[id(array)] = TensorValue(spec, Captured(array))
+        return self.captures[id(array)]
+
+    def add_external(self, external: External, spec: Spec) -> TensorValue:
+        """Adds a named weight as a hidden input; the same name once.
+
+        Raises:
+            ValueError: The name was declared before with another layout.
+        """
+        value = self.externals.setdefault(external, TensorValue(spec, external))
+        if value.spec is not spec:
+            raise ValueError(
+                f"constant_external: weight {external.name!r} must have one layout, "
+                f"got {value.spec!r} and {spec!r}. Use another name."
+            )
+        return value
+
+    def append(
+        self,
+        op: Op,
+        params: tuple[Any, ...],
+        inputs: tuple[TensorValue, ...],
+        specs: Iterable[Spec],
+        action: object = None,
+    ) -> tuple[TensorValue, ...]:
+        """Records one application of an op and returns its results."""
+        node = Node(op, params, inputs, specs, action)
+        self.nodes.append(node)
+        return node.outputs
+
+    @property
+    def hidden(self) -> list[TensorValue]:
+        """Inputs that the caller does not pass: weights, then captured arrays."""
+        return [*self.externals.values(), *self.captures.values()]
+
+    @property
+    def results(self) -> list[TensorValue]:
+        """Everything the program gives back: outputs, then written parameters."""
+        return [*self.outputs, *(self.writes[i] for i in sorted(self.writes))]
+
+    @property
+    def inputs(self) -> list[TensorValue]:
+        """One value per parameter and shard, in order."""
+        return [
+            value
+            for value in self.parameters
+            for _ in range(value.spec.mapping.mesh.num_devices)
+        ]
+
+    @property
+    def input_types(self) -> list[TensorType | BufferType]:
+        """One type per parameter and shard, in order."""
+        return [kind for value in self.parameters for kind in value.types]
+
+    @property
+    def output_types(self) -> list[TensorType | BufferType]:
+        """One type per output and shard, in order."""
+        return [kind for value in self.outputs for kind in value.types]
+
+    def live_nodes(self, outputs: Sequence[TensorValue] | None = None) -> list[Node]:
+        """Lists the nodes that outputs (or the graph's results) need, in order."""
+        ends = self.results if outputs is None else outputs
+        wanted = {id(value.origin) for value in ends}
+        live: list[Node] = []
+        for node in reversed(self.nodes):
+            if id(node) in wanted:
+                live.append(node)
+                wanted.update(id(value.origin) for value in node.inputs)
+        live.reverse()
+        return live
+
+    def regions(self) -> Iterator[Graph]:
+        """Visits this graph and every graph inside it, each once, inner ones last."""
+        seen: dict[int, Graph] = {}
+        waiting: list[Graph] = [self]
+        while waiting:
+            graph = waiting.pop()
+            if id(graph) in seen:
+                continue
+            seen[id(graph)] = graph
+            waiting.extend(
+                param.graph
+                for node in graph.nodes
+                for param in node.params
+                if isinstance(param, Region)
+            )
+        yield from seen.values()
+
+
+def substitute_shape(
+    shape: Sequence[int | Dim], sizes: Mapping[str, int | Dim]
+) -> tuple[int | Dim, ...]:
+    """Replaces symbols in a shape by what they stand for."""
+    replaced = (d.substitute(sizes) if isinstance(d, Dim) else d for d in shape)
+    return tuple(_compact(d) for d in replaced)
+
+
+def _compact(dim: int | Dim) -> int | Dim:
+    return int(dim) if isinstance(dim, Dim) and not tuple(dim.parameters) else dim

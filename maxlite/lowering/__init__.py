@@ -1,0 +1,20 @@
+"""From recorded graphs to JAX: evaluating, lowering, compiling and executing."""
+
+from maxlite.lowering._collectives import Collective, find_collectives
+from maxlite.lowering._program import (
+    Executable,
+    compile_graph,
+    edge_sharding,
+    program_mesh,
+)
+from maxlite.lowering._text import stablehlo_text
+
+__all__ = [
+    "Collective",
+    "Executable",
+    "compile_graph",
+    "edge_sharding",
+    "find_collectives",
+    "program_mesh",
+    "stablehlo_text",
+]

@@ -1,0 +1,150 @@
+"""Which collectives XLA put into an executable, read from its optimized HLO."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from maxlite.sharding import DeviceMesh
+
+_KINDS = (
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "collective-permute",
+    "collective-broadcast",
+    "ragged-all-to-all",
+)
+_NAMES = {
+    "all-reduce": "allreduce",
+    "all-gather": "allgather",
+    "collective-broadcast": "broadcast",
+    "collective-permute": "permute",
+}
+_BITS = re.compile(r"(\d+)")
+_LINE = re.compile(
+    rf"= (?P<type>.+?) (?P<kind>{'|'.join(_KINDS)})(?:-start)?\((?P<operands>.*)$"
+)
+_TYPE = re.compile(r"(?P<dtype>[a-z]+\d*[a-z0-9]*)\[(?P<sizes>[\d,]*)\]")
+_LISTED = re.compile(r"(?:replica_groups|source_target_pairs)=\{(\{[\d,{} ]*\})\}")
+_IOTA = re.compile(
+    r"replica_groups=\[(?P<groups>[\d,]+)\]<=\[(?P<shape>[\d,]+)\]"
+    r"(?:T\((?P<order>[\d,]+)\))?"
+)
+_DEFINED = re.compile(r"^\s*(?:ROOT )?(?P<name>%[\w.\-]+) = (?P<type>\(?[a-z]+\d*.*?) ")
+_OPERAND = re.compile(r"%[\w.\-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """One collective of a compiled program.
+
+    Attributes:
+        kind: ``allreduce``, ``allgather``, ``reduce-scatter``, ``all-to-all``,
+            ``permute`` or ``broadcast``.
+        mesh_axes: Names of the mesh axes along which devices take part; empty when the
+            groups follow no axis of the mesh.
+        bytes: Size of the operand on each device, in bytes.
+        count: How many like it there are.
+    """
+
+    kind: str
+    mesh_axes: tuple[str, ...]
+    bytes: int
+    count: int = 1
+
+    def __str__(self) -> str:
+        axes = ", ".join(self.mesh_axes) or "?"
+        return f"{self.count} x {self.kind} over {axes}, {self.bytes} bytes each"
+
+
+def find_collectives(hlo: str, mesh: DeviceMesh) -> list[Collective]:
+    """Lists the collectives of an optimized module.
+
+    Args:
+        hlo: Text of the module after XLA's passes.
+        mesh: The devices that it was compiled for.
+
+    Returns:
+        Equal collectives counted as one entry, in the order of the text. One inside a
+        loop's body counts once.
+    """
+    counts: dict[tuple[str, tuple[str, ...], int], int] = {}
+    types = _types_by_name(hlo)
+    for line in hlo.splitlines():
+        match = _LINE.search(line)
+        if match is None:
+            continue
+        kind = match["kind"]
+        size = _operand_bytes(match["operands"], types)
+        key = (_NAMES.get(kind, kind), _mesh_axes(line, mesh), size)
+        counts[key] = counts.get(key, 0) + 1
+    return [Collective(*key, count) for key, count in counts.items()]
+
+
+def _types_by_name(hlo: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in hlo.splitlines():
+        if match := _DEFINED.match(line):
+            found[match["name"]] = match["type"]
+    return found
+
+
+def _operand_bytes(operands: str, types: dict[str, str]) -> int:
+    inside = operands.split(")", 1)[0]
+    written = _sizes(inside)
+    if written:
+        return sum(written)
+    return sum(sum(_sizes(types.get(name, ""))) for name in _OPERAND.findall(inside))
+
+
+def _sizes(text: str) -> list[int]:
+    return [
+        math.prod(int(n) for n in m["sizes"].split(",") if n) * _bits(m["dtype"]) // 8
+        for m in _TYPE.finditer(text)
+    ]
+
+
+def _bits(dtype: str) -> int:
+    if dtype == "pred":
+        return 8
+    match = _BITS.search(dtype)
+    return int(match[1]) if match else 8
+
+
+def _mesh_axes(line: str, mesh: DeviceMesh) -> tuple[str, ...]:
+    groups = list(_groups(line, mesh.num_devices))
+    if not groups:
+        return mesh.axis_names
+    grid = np.arange(mesh.num_devices).reshape(mesh.mesh_shape)
+    moving: set[int] = set()
+    for group in groups:
+        coordinates = np.array([np.argwhere(grid == device)[0] for device in group])
+        moving |= {
+            axis
+            for axis in range(mesh.ndim)
+            if len(set(coordinates[:, axis].tolist())) > 1
+        }
+    return tuple(mesh.axis_names[axis] for axis in sorted(moving))
+
+
+def _groups(line: str, devices: int) -> Iterator[list[int]]:
+    if match := _IOTA.search(line):
+        shape = [int(n) for n in match["shape"].split(",")]
+        order = match["order"]
+        grid = np.arange(devices).reshape(shape)
+        if order:
+            grid = grid.transpose([int(n) for n in order.split(",")])
+        sizes = [int(n) for n in match["groups"].split(",")]
+        yield from grid.reshape(sizes[0], -1).tolist()
+    elif match := _LISTED.search(line):
+        for group in re.findall(r"\{([\d, ]*)\}", match[1]):
+            yield [int(n) for n in group.split(",") if n.strip()]

@@ -1,0 +1,94 @@
+"""Cutting the part that is wanted out of a recorded graph, and finding its executable.
+
+The cut program has every leaf as a parameter: captured arrays because their values are
+not part of the program, and numbers because another number must not be another
+program. Two cuts with one key are the same program, so each is compiled once.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maxlite.graph._graph import Graph, Node, TensorValue
+from maxlite.lowering._program import Executable, compile_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_EXECUTABLES = 4_096
+"""Executables kept; the cache starts afresh beyond. One takes about 100 kilobytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The part of a graph that some values need.
+
+    Attributes:
+        key: Equal for equal programs.
+        leaves: What comes in, in the order of first use.
+        nodes: What is computed, in program order.
+        outputs: What is wanted.
+    """
+
+    key: tuple[Any, ...]
+    leaves: list[TensorValue]
+    nodes: list[Node]
+    outputs: list[TensorValue]
+
+    def as_graph(self, name: str) -> Graph:
+        """Makes a graph of its own with the leaves as parameters."""
+        graph = Graph(name)
+        known = {id(leaf): graph.add_parameter(leaf.spec) for leaf in self.leaves}
+        for node in self.nodes:
+            inputs = tuple(known[id(value)] for value in node.inputs)
+            specs = [value.spec for value in node.outputs]
+            made = graph.append(node.op, node.params, inputs, specs, node.action)
+            for old, new in zip(node.outputs, made, strict=True):
+                known[id(old)] = new
+        graph.outputs = [known[id(value)] for value in self.outputs]
+        return graph
+
+
+def cut(graph: Graph, outputs: Sequence[TensorValue]) -> Cut:
+    """Cuts out of a graph what the outputs need."""
+    numbers: dict[int, int] = {}
+    leaves: list[TensorValue] = []
+    parts: list[Any] = []
+
+    def number(value: TensorValue) -> int:
+        if id(value) not in numbers:
+            numbers[id(value)] = len(numbers)
+            leaves.append(value)
+            parts.append((numbers[id(value)], value.spec))
+        return numbers[id(value)]
+
+    nodes = graph.live_nodes(outputs)
+    for node in nodes:
+        inputs = tuple(number(value) for value in node.inputs)
+        parts.append((node.op, node.params, inputs, node.action))
+        for value in node.outputs:
+            numbers[id(value)] = len(numbers)
+            parts.append(value.spec)
+    wanted = tuple(number(value) for value in outputs)
+    return Cut((*parts, wanted), leaves, nodes, list(outputs))
+
+
+_executables: dict[tuple[Any, ...], Executable] = {}
+_lock = threading.RLock()
+
+
+def executable_of(program: Cut, name: str) -> Executable:
+    """Finds or compiles the executable of a cut program."""
+    found = _executables.get(program.key)
+    if found is not None:
+        return found
+    with _lock:
+        found = _executables.get(program.key)
+        if found is None:
+            found = compile_graph(program.as_graph(name), {})
+            if len(_executables) >= MAX_EXECUTABLES:
+                _executables.clear()
+            _executables[program.key] = found
+    return found

@@ -1,0 +1,109 @@
+"""What recording an op on given operands gives, worked out once per kind of operands.
+
+A plan joins the two questions that a row answers without looking at values: which dtype
+and shape the results have (``infer``), and where everything lies (``rule``, through the
+picker). Plans are cached, since eager code asks for the same ones over and over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from maxlite.graph._graph import Region
+from maxlite.graph._spec import Spec, spec
+from maxlite.sharding import DeviceMapping, Replicated
+from maxlite.sharding._auto_reshard import current_region
+from maxlite.sharding._picker import pick_action
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maxlite._op_table import Op
+    from maxlite.sharding import DeviceMesh
+    from maxlite.sharding._action import Action
+
+MAX_PLANS = 20_000
+"""Plans kept; the cache starts afresh beyond. A plan is about a kilobyte."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The outcome of planning one op.
+
+    Attributes:
+        specs: One per result.
+        action: Placements needed and had, None when nothing is distributed.
+    """
+
+    specs: tuple[Spec, ...]
+    action: Action | None
+
+
+_plans: dict[tuple[Any, ...], Plan] = {}
+
+
+def plan(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
+    """Works out results and placements of an op, or remembers them.
+
+    Raises:
+        ValueError: The operands do not fit; also TypeError, as the op's row says.
+        ShardingError: No placement row runs without a move that is allowed.
+    """
+    wide = any(operand.is_distributed for operand in operands)
+    region = current_region() if wide else None
+    key = (op, params, region, *operands)
+    found = _plans.get(key)
+    if found is None:
+        found = _make(op, params, operands)
+        if region is not None and found.action and found.action.moved:
+            return found  # asked again next time, so that a warning is given again
+        if len(_plans) >= MAX_PLANS:
+            _plans.clear()
+        _plans[key] = found
+    return found
+
+
+def _make(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
+    keywords = op.keywords(params)
+    inferred = op.infer(*operands, **keywords)
+    results = cast("list[tuple[Any, ...]]", inferred)
+    if isinstance(inferred, tuple):
+        results = [cast("tuple[Any, ...]", inferred)]
+    if op.places or any(isinstance(param, Region) for param in params):
+        return Plan(tuple(spec(*result) for result in results), None)
+    wide = next((o for o in operands if o.is_distributed), None)
+    if wide is None:
+        mapping = _one_device(op, operands)
+        return Plan(tuple(spec(*result, mapping) for result in results), None)
+    mesh = wide.mapping.mesh
+    lifted = [_on_mesh(operand, mesh) for operand in operands]
+    assert op.rule is not None
+    action = pick_action(op.name, lifted, op.rule, keywords)
+    return Plan(
+        tuple(
+            spec(*result, DeviceMapping(mesh, placements))
+            for result, placements in zip(results, action.outputs, strict=True)
+        ),
+        action,
+    )
+
+
+def _on_mesh(operand: Spec, mesh: DeviceMesh) -> Spec:
+    if operand.is_distributed:
+        return operand
+    whole = DeviceMapping(mesh, (Replicated(),) * mesh.ndim)
+    return spec(operand.dtype, operand.shape, whole, literal=operand.literal)
+
+
+def _one_device(op: Op, operands: Sequence[Spec]) -> DeviceMapping:
+    tensors = [operand for operand in operands if not operand.literal]
+    mapping = tensors[0].mapping
+    for operand in tensors:
+        if operand.mapping is not mapping and operand.mapping != mapping:
+            raise ValueError(
+                f"{op.name}: operands must lie on one device, got "
+                f"{mapping.mesh.devices[0]} and {operand.mapping.mesh.devices[0]}. "
+                "Move one with to(device)."
+            )
+    return mapping

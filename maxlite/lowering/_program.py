@@ -1,0 +1,255 @@
+"""From a recorded graph to an executable: lower, compile, execute.
+
+A program runs on one set of devices: the mesh its values lie on, or one device. What
+lies on a single device inside a program on a mesh is kept replicated and moved at the
+edges. Everything is traced and lowered with 64-bit types on; the finished executable
+may be called from anywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from maxlite._backend import x64
+from maxlite.graph._dim import Dim
+from maxlite.graph._graph import TensorValue
+from maxlite.lowering._evaluate import Evaluator
+from maxlite.sharding import DeviceMapping, Replicated, Sharded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from maxlite.graph._graph import Graph
+    from maxlite.graph._spec import Spec
+    from maxlite.sharding import DeviceMesh
+
+MAX_CALLS_IN_FLIGHT = 16
+"""Calls on a mesh of CPU devices before one is waited for. XLA's CPU collectives
+deadlock when more than about 30 unawaited calls are in flight, so this is no tuning
+knob: it is a bound of safety."""
+
+
+def stored_shape(spec: Spec, sizes: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Gives the shape of a tensor's stored array: hidden axes, then tensor axes."""
+    mesh = spec.mapping.mesh
+    hidden = [mesh.mesh_shape[i] for i in spec.mapping.partial_axes]
+    axes = [d.evaluate(sizes) if isinstance(d, Dim) else d for d in spec.shape]
+    return (*hidden, *axes)
+
+
+def program_mesh(graph: Graph) -> DeviceMesh:
+    """Finds the devices that a program runs on.
+
+    Raises:
+        ValueError: Values lie on meshes of different devices.
+    """
+    meshes: dict[DeviceMesh, None] = {}
+    for region in graph.regions():
+        for value in _values(region):
+            meshes[value.spec.mapping.mesh] = None
+    wide = [mesh for mesh in meshes if mesh.num_devices > 1]
+    if any(mesh.to_jax().devices.size != wide[0].num_devices for mesh in wide):
+        raise ValueError(
+            f"{graph.name}: one program must run on one set of devices, got "
+            f"{' and '.join(map(repr, wide))}. Move the tensors before the program."
+        )
+    return next(iter(wide or meshes))
+
+
+def _values(graph: Graph) -> list[TensorValue]:
+    computed = [value for node in graph.nodes for value in node.outputs]
+    return [*graph.parameters, *graph.hidden, *graph.results, *computed]
+
+
+def edge_sharding(spec: Spec, mesh: DeviceMesh) -> jax.sharding.Sharding:
+    """Tells where a value's stored array lies at the edge of a program on a mesh."""
+    if mesh.num_devices == 1:
+        return jax.sharding.SingleDeviceSharding(mesh.devices[0].to_jax())
+    if spec.is_distributed:
+        return spec.mapping.named_sharding(spec.rank)
+    whole = DeviceMapping(mesh, (Replicated(),) * mesh.ndim)
+    return whole.named_sharding(spec.rank)
+
+
+def check_divisible(who: str, spec: Spec, sizes: Mapping[str, Any]) -> None:
+    """Refuses a sharded size that does not divide.
+
+    Raises:
+        ValueError: Names the tensor axis, its size and the mesh axes.
+    """
+    mesh = spec.mapping.mesh
+    if mesh.num_devices == 1:
+        return
+    shape = stored_shape(spec, sizes)[len(spec.mapping.partial_axes) :]
+    for axis, size in enumerate(shape):
+        owners = [
+            name
+            for name, placement in zip(
+                mesh.axis_names, spec.mapping.placements, strict=True
+            )
+            if isinstance(placement, Sharded) and placement.axis == axis
+        ]
+        ways = mesh.axis_size(owners)
+        if size % ways:
+            raise ValueError(
+                f"{who}: a sharded size must divide evenly, got dim {axis} "
+                f"({spec.shape[axis]}) of size {size} over mesh axis "
+                f"{', '.join(map(repr, owners))} of size {ways}. Pad the dim to a "
+                f"multiple of {ways}, or replicate it."
+            )
+
+
+@dataclass(slots=True)
+class Executable:
+    """A compiled program at one set of sizes.
+
+    Attributes:
+        call: Runs on stored arrays, hidden inputs first.
+        compiled: JAX's executable, for its HLO and its memory analysis.
+        mesh: The devices it runs on.
+        in_moves: Position and sharding of arguments that lie elsewhere.
+        out_moves: Position and device of results that belong elsewhere.
+    """
+
+    call: Callable[..., Sequence[jax.Array]]
+    compiled: jax.stages.Compiled
+    mesh: DeviceMesh
+    in_moves: tuple[tuple[int, jax.sharding.Sharding], ...]
+    out_moves: tuple[tuple[int, jax.Device], ...]
+
+    def __call__(self, arrays: list[jax.Array]) -> Sequence[jax.Array]:
+        """Runs on stored arrays and returns the stored arrays of the results."""
+        for i, sharding in self.in_moves:
+            arrays[i] = jax.device_put(arrays[i], sharding)
+        results = self.call(*arrays)
+        if self.out_moves:
+            results = list(results)
+            for i, device in self.out_moves:
+                results[i] = jax.device_put(results[i], device)
+        return results
+
+
+def compile_graph(
+    graph: Graph, sizes: Mapping[str, int], names: Sequence[str] = ()
+) -> Executable:
+    """Lowers and compiles a graph at one set of sizes.
+
+    Written parameters are donated: their memory becomes that of the new value.
+
+    Args:
+        graph: The recorded program.
+        sizes: What each symbol stands for.
+        names: What errors call each parameter.
+
+    Raises:
+        ValueError: A sharded size does not divide.
+    """
+    mesh = program_mesh(graph)
+    for i, value in enumerate(graph.parameters):
+        name = names[i] if names else f"argument {i}"
+        check_divisible(f"{graph.name}: {name}", value.spec, sizes)
+    for i, value in enumerate(graph.outputs):
+        check_divisible(f"{graph.name}: result {i}", value.spec, sizes)
+    compiled = lower(graph, sizes, mesh).compile()
+    inputs = [*graph.hidden, *graph.parameters]
+    return Executable(
+        call=_guarded(compiled, mesh),
+        compiled=compiled,
+        mesh=mesh,
+        in_moves=tuple(
+            (i, edge_sharding(value.spec, mesh))
+            for i, value in enumerate(inputs)
+            if _elsewhere(value.spec, mesh)
+        ),
+        out_moves=tuple(
+            (i, value.spec.mapping.mesh.devices[0].to_jax())
+            for i, value in enumerate(graph.results)
+            if _elsewhere(value.spec, mesh)
+        ),
+    )
+
+
+def lower(graph: Graph, sizes: Mapping[str, Any], mesh: DeviceMesh) -> Any:
+    """Traces a graph at one set of sizes into StableHLO.
+
+    Args:
+        graph: The recorded program.
+        sizes: What each symbol stands for: a number, or a symbolic dim of JAX.
+        mesh: From :func:`program_mesh`.
+
+    Returns:
+        A ``jax.stages.Lowered``.
+    """
+    with x64():
+        return staged_function(graph, sizes, mesh).lower(*argument_shapes(graph, sizes))
+
+
+def staged_function(
+    graph: Graph,
+    sizes: Mapping[str, Any],
+    mesh: DeviceMesh,
+    *,
+    keep_unused: bool = False,
+) -> Any:
+    """Wraps a graph's evaluation in ``jax.jit`` with its shardings and donations."""
+    inputs = [*graph.hidden, *graph.parameters]
+
+    def program(*leaves: jax.Array) -> tuple[jax.Array, ...]:
+        return tuple(Evaluator(sizes).run(graph, leaves))
+
+    program.__name__ = program.__qualname__ = graph.name
+    return jax.jit(
+        program,
+        in_shardings=tuple(edge_sharding(value.spec, mesh) for value in inputs),
+        out_shardings=tuple(
+            edge_sharding(value.spec, mesh) for value in graph.results
+        ),
+        donate_argnums=tuple(len(graph.hidden) + i for i in sorted(graph.writes)),
+        keep_unused=keep_unused,
+    )
+
+
+def argument_shapes(
+    graph: Graph, sizes: Mapping[str, Any]
+) -> list[jax.ShapeDtypeStruct]:
+    """Lists shape and dtype of the stored array of every input."""
+    return [
+        jax.ShapeDtypeStruct(
+            stored_shape(value.spec, sizes), value.spec.dtype.to_jax()
+        )
+        for value in (*graph.hidden, *graph.parameters)
+    ]
+
+
+def _elsewhere(spec: Spec, mesh: DeviceMesh) -> bool:
+    return spec.mapping.mesh.num_devices == 1 and (
+        mesh.num_devices > 1 or spec.mapping.mesh.devices != mesh.devices
+    )
+
+
+_flight_lock = threading.Lock()
+_calls_in_flight = 0
+
+
+def _guarded(
+    compiled: jax.stages.Compiled, mesh: DeviceMesh
+) -> Callable[..., Sequence[jax.Array]]:
+    """Bounds the calls in flight on a mesh of CPU devices."""
+    if mesh.num_devices == 1 or not mesh.devices[0].is_host:
+        return compiled
+
+    def call(*arrays: jax.Array) -> Sequence[jax.Array]:
+        global _calls_in_flight
+        with _flight_lock:
+            results = compiled(*arrays)
+            _calls_in_flight += 1
+            if _calls_in_flight % MAX_CALLS_IN_FLIGHT == 0:
+                jax.block_until_ready(results)
+            return results
+
+    return call
+

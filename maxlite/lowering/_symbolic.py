@@ -1,0 +1,67 @@
+"""Sizes that stand for every size: the symbols of a program as JAX's symbolic dims.
+
+They serve the printed and the portable module only. JAX takes each symbol to be at
+least 1 and wants sharded sizes to divide, which is told to it as a constraint; calls
+are specialised from the recorded graph instead and know neither limit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from maxlite.graph import SymbolicDim
+from maxlite.graph._shape import symbols_of
+from maxlite.sharding import Sharded
+
+if TYPE_CHECKING:
+    from maxlite.graph import Graph
+    from maxlite.graph._graph import TensorValue
+
+
+def symbols(graph: Graph) -> list[str]:
+    """Lists the names of a program's symbols, in order of appearance."""
+    values = [*graph.parameters, *graph.hidden]
+    values += [value for node in graph.nodes for value in node.outputs]
+    return symbols_of(dim for value in values for dim in value.spec.shape)
+
+
+def symbolic_sizes(graph: Graph) -> dict[str, Any]:
+    """Makes one symbolic dim of JAX per symbol of a program."""
+    from jax import export  # takes a while to import, and few programs need it
+
+    names = symbols(graph)
+    if not names:
+        return {}
+    ways = _ways(graph)
+    constraints = [f"mod({name}, {n}) == 0" for name, n in ways.items() if n > 1]
+    dims = export.symbolic_shape(", ".join(names), constraints=constraints)
+    return dict(zip(names, dims, strict=True))
+
+
+def example_sizes(graph: Graph) -> dict[str, int]:
+    """Gives every symbol a small size that divides wherever it is sharded."""
+    ways = _ways(graph)
+    return {name: 2 * ways.get(name, 1) for name in symbols(graph)}
+
+
+def _ways(graph: Graph) -> dict[str, int]:
+    """Over how many devices each symbol is cut at most."""
+    ways: dict[str, int] = {}
+    for value in (*graph.parameters, *graph.hidden, *graph.results):
+        for axis, dim in enumerate(value.spec.shape):
+            if isinstance(dim, SymbolicDim):
+                cut = _cut_along(value, axis)
+                ways[dim.name] = math.lcm(ways.get(dim.name, 1), cut)
+    return ways
+
+
+def _cut_along(value: TensorValue, axis: int) -> int:
+    mapping = value.spec.mapping
+    cut = 1
+    for size, placement in zip(
+        mapping.mesh.mesh_shape, mapping.placements, strict=True
+    ):
+        if isinstance(placement, Sharded) and placement.axis == axis:
+            cut *= size
+    return cut

@@ -1,0 +1,144 @@
+"""The context of a trace: ops become nodes of a program, and nothing runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from maxlite.graph._graph import External, Parameter
+from maxlite.tensor._context import RealizationState, outside
+from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maxlite.graph._graph import Graph, TensorValue
+    from maxlite.graph._spec import Spec
+    from maxlite.sharding import DeviceMapping
+
+
+class GraphRealizationContext:
+    """Records into a graph that somebody else compiles.
+
+    Real tensors become hidden inputs with the value they have now; results are never
+    real while the trace lasts.
+
+    Args:
+        graph: Where ops are recorded.
+        signal_buffers: Accepted for the reference's sake; XLA synchronizes by itself.
+        prefix: What stands in front of the names of placeholder weights.
+
+    Source: max.experimental.realization_context.GraphRealizationContext.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        signal_buffers: list[Any] | None = None,
+        prefix: str = "",
+    ) -> None:
+        self.graph = graph
+        self.signal_buffers = signal_buffers
+        self.prefix = prefix
+        self.is_subgraph = False
+        self.subgraph_cache: dict[Any, Any] | None = None
+        self._mutable: dict[int, tuple[Tensor, int]] = {}
+
+    def add_parameter(self, spec: Spec, *, mutable: bool = False) -> Tensor:
+        """Adds an input of the graph and gives it as a traced tensor."""
+        value = self.graph.add_parameter(spec, mutable=mutable)
+        tensor = self.create_unrealized((value,))
+        if mutable:
+            assert isinstance(value.origin, Parameter)
+            self._mutable[id(tensor)] = (tensor, value.origin.index)
+        return tensor
+
+    def declare_weight(
+        self, name: str, spec: Spec, *, placeholder: bool = False
+    ) -> TensorValue:
+        """Declares a named weight of the graph.
+
+        In a subgraph, the name of a placeholder stays open at the front until the
+        subgraph is called; in a trace of its own the prefix is known.
+        """
+        if placeholder and not self.is_subgraph:
+            name, placeholder = self.prefix + name, False
+        return self.graph.add_external(External(name, placeholder), spec)
+
+    def add_source(self, tensor: Tensor) -> RealizationState:
+        """Makes a tensor from outside available: its value now is a constant.
+
+        Raises:
+            TypeError: The tensor belongs to another trace.
+        """
+        state = tensor._state
+        if state is not None and state.ctx is self:
+            return state
+        if state is not None and isinstance(state.ctx, GraphRealizationContext):
+            raise TypeError(
+                f"{self.graph.name}: a traced tensor of graph "
+                f"{state.ctx.graph.name!r} cannot be used here, got {tensor._spec!r}. "
+                "Pass it as an argument instead of closing over it."
+            )
+        if state is not None:
+            with outside():
+                run_now(state.ctx.realize_all())
+        array = tensor._stored()
+        value = self.graph.capture(array, tensor._spec)
+        return RealizationState((value,), self)
+
+    def add_mutable_source(self, tensor: Tensor) -> RealizationState:
+        """Makes a tensor available for writing: only values of this trace are.
+
+        Raises:
+            TypeError: An argument that was not staged by BufferLayout, or a tensor
+                from outside of the trace.
+        """
+        state = tensor._state
+        if state is None or state.ctx is not self:
+            raise TypeError(
+                f"{self.graph.name}: a tensor from outside of the graph cannot be "
+                f"written to, got {tensor._spec!r}. Pass it as an argument that is "
+                "staged by BufferLayout."
+            )
+        origin = state.value.origin
+        if isinstance(origin, Parameter) and not origin.mutable:
+            raise TypeError(
+                f"{self.graph.name}: argument {origin.index} is staged by "
+                "TensorLayout and cannot be written to. Stage it by BufferLayout "
+                "(layout.as_buffer())."
+            )
+        return state
+
+    def is_mutable(self, tensor: Tensor) -> bool:
+        """Tells whether a tensor is an argument that the program may write to."""
+        return id(tensor) in self._mutable
+
+    def write(self, tensor: Tensor, value: TensorValue) -> None:
+        """Makes ``value`` the content of a tensor that may be written to."""
+        tensor._state = RealizationState((value,), self)
+        if id(tensor) in self._mutable:
+            self.graph.writes[self._mutable[id(tensor)][1]] = value
+
+    def create_unrealized(
+        self, values: Sequence[TensorValue], *, mapping: DeviceMapping | None = None
+    ) -> Tensor:
+        """Makes a traced tensor over a value of the graph."""
+        return wrap_pending(values[0].spec, RealizationState(tuple(values), self))
+
+    async def realize_all(self) -> NoReturn:
+        """Refuses: a trace has no values.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(
+            f"{self.graph.name}: a value was read while the graph is traced, where "
+            "there are no values. Return the tensor and read it from the result, or "
+            "use F.where, F.cond or F.while_loop."
+        )
+
+    def __enter__(self) -> GraphRealizationContext:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        return None

@@ -1,0 +1,127 @@
+"""The current realization context: who decides when an op is computed.
+
+Without a context an op runs at once. Inside one it is recorded, and the context says
+when, and whether, its result becomes real. The variable is local to a thread and an
+asyncio task.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from maxlite.support import contextvar_context
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
+
+    from maxlite.graph._graph import Graph, TensorValue
+    from maxlite.sharding import DeviceMapping
+    from maxlite.tensor._tensor import Tensor
+
+
+@runtime_checkable
+class RealizationContext(Protocol):
+    """What an op needs of the place where it is called.
+
+    Attributes:
+        graph: Where ops are recorded.
+
+    Source: max.experimental.tensor.RealizationContext.
+    """
+
+    graph: Graph
+
+    def add_source(self, tensor: Tensor) -> RealizationState:
+        """Makes a realized tensor available as a value of the graph."""
+        ...
+
+    def add_mutable_source(self, tensor: Tensor) -> RealizationState:
+        """Makes a tensor available that the graph may write to."""
+        ...
+
+    def create_unrealized(
+        self, values: Sequence[TensorValue], *, mapping: DeviceMapping | None = None
+    ) -> Tensor:
+        """Makes a pending tensor over values of the graph."""
+        ...
+
+    async def realize_all(self) -> list[Tensor]:
+        """Computes every pending tensor of this context that is still alive."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RealizationState:
+    """What a pending tensor waits for.
+
+    Attributes:
+        values: The recorded value.
+        ctx: The context that will compute it.
+
+    Source: max.experimental.tensor.RealizationState.
+    """
+
+    values: tuple[TensorValue, ...]
+    ctx: RealizationContext
+
+    @property
+    def value(self) -> TensorValue:
+        """The only recorded value."""
+        return self.values[0]
+
+    @property
+    def num_values(self) -> int:
+        """How many recorded values there are."""
+        return len(self.values)
+
+
+_current: ContextVar[RealizationContext | None] = ContextVar(
+    "maxlite_realization_context", default=None
+)
+
+innermost = _current.get
+"""Gives the current context, or None; the form that hot paths use."""
+
+_MISSING: Any = object()
+
+
+def current_realization_context(default: Any = _MISSING, /) -> Any:
+    """Gives the current context.
+
+    Args:
+        default: Given back when there is none.
+
+    Raises:
+        LookupError: There is none, and no default.
+
+    Source: max.experimental.tensor.current_realization_context.
+
+    >>> current_realization_context(None)
+    """
+    ctx = _current.get()
+    if ctx is not None:
+        return ctx
+    if default is _MISSING:
+        raise LookupError(
+            "current_realization_context: no context is open. Open one with "
+            "realization_context(ctx), or pass a default."
+        )
+    return default
+
+
+def realization_context(
+    ctx: RealizationContext,
+) -> AbstractContextManager[RealizationContext]:
+    """Makes ``ctx`` the current context for the length of a with-block.
+
+    Source: max.experimental.tensor.realization_context.
+    """
+    return contextvar_context(_current, ctx)
+
+
+def outside() -> AbstractContextManager[None]:
+    """Suspends the current context: the block runs as if outside of any."""
+    return contextvar_context(_current, None)

@@ -1,0 +1,31 @@
+"""What every test starts from: eight simulated devices, and no silent promotion."""
+
+import os
+
+import hypothesis
+import jax
+import numpy as np
+import pytest
+
+from maxlite import _backend
+
+# Promotion is only ever maxlite's own: JAX refuses to mix dtypes by itself.
+jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+hypothesis.settings.register_profile(
+    "maxlite", deadline=None, derandomize="CI" in os.environ
+)
+hypothesis.settings.load_profile("maxlite")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def eight_devices() -> None:
+    """A clean process gets them from maxlite itself: nothing is configured here."""
+    found = len(_backend.devices("cpu"))
+    assert found >= 8, f"the tests need 8 CPU devices, XLA_FLAGS leaves {found}"
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random data that is the same in every run."""
+    return np.random.default_rng(20250607)
