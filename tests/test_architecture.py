@@ -167,6 +167,11 @@ def _room(name: str) -> str:
     return parts[1] if len(parts) > 1 else "__init__"
 
 
+def _packages_around(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]
+
+
 def _own_imports(modules: Modules) -> Iterator[tuple[Module, Import]]:
     for module in modules.values():
         for found in module.imports:
@@ -214,10 +219,9 @@ def circles(modules: Modules) -> list[str]:
     graph: dict[str, set[str]] = {name: set() for name in modules}
     for module, found in _own_imports(modules):
         if not found.late:
-            around = found.target
-            graph[module.name].add(around)
-            while not _is_below(module.name, around := around.rpartition(".")[0]):
-                graph[module.name].add(around)
+            entered = {*_packages_around(found.target)}
+            entered -= {module.name, *_packages_around(module.name)}
+            graph[module.name] |= {found.target, *entered}
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from maxlite.compilation._signature import expected_text
 from maxlite.driver import Buffer
 from maxlite.graph import Dim
-from maxlite.graph._graph import Parameter
 from maxlite.graph._shape import symbols_of
 from maxlite.tensor._tensor import Tensor, from_jax
 

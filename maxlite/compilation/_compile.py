@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
+import numpy as np
+
 from maxlite.compilation._arguments import ArgumentChecker, check_shared
-from maxlite.compilation._artifact import write_artifact
+from maxlite.compilation._artifact import from_bytes, read_artifact, to_bytes, write_artifact
 from maxlite.compilation._plan import collector, rebuilder
 from maxlite.compilation._raw import join_buffers, split_arrays
 from maxlite.compilation._stage import StagedGraph, stage
@@ -104,7 +106,7 @@ class CompiledCallable(Generic[P, R]):
         self._runs: dict[tuple[Any, ...], _Run] = {}
         self._executables: dict[tuple[tuple[str, int], ...], Executable] = {}
         self._lock = threading.RLock()
-        functools.update_wrapper(self, staged.fn, updated=())
+        self.__name__ = staged.graph.name
         if not self._checker.symbols:
             self._executable({})
 
@@ -233,6 +235,24 @@ class CompiledCallable(Generic[P, R]):
         table = {key: run.compiled for key, run in self._executables.items()}
         return EngineModel(self._graph.name, MappingProxyType(table))
 
+    @property
+    def weight_layouts(self) -> dict[str, TensorLayout]:
+        """The weights that the program declares, by name."""
+        return self._staged.weight_layouts
+
+    def __copy__(self) -> CompiledCallable[P, R]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledCallable[P, R]:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        weights = {
+            external.name: np.asarray(array)
+            for external, array in zip(self._graph.externals, self._hidden, strict=False)
+        }
+        return _unpickle, (to_bytes(self._staged, module=False), weights)
+
     def __repr__(self) -> str:
         sizes = len(self._executables)
         return (
@@ -359,3 +379,28 @@ def compile(
         return CompiledCallable(staging(*layouts, **named), weights, session=session)
 
     return compiled
+
+
+def load(
+    path: str | PathLike[str], weights: Mapping[str, Any] | None = None
+) -> CompiledCallable[..., Any]:
+    """Brings back a program that :meth:`CompiledCallable.export_mef` wrote.
+
+    The function's source is not needed, and nothing in the file is run but the program
+    itself, so a file from a stranger can at worst compute something else.
+
+    Args:
+        path: The file.
+        weights: Tensors, numpy arrays or anything with DLPack, by name.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: It is no program, is damaged or newer; or a weight is missing or
+            does not fit.
+        ImportError: The arguments or results are of a class that is not there.
+    """
+    return CompiledCallable(read_artifact(path), weights)
+
+
+def _unpickle(program: bytes, weights: Mapping[str, Any]) -> CompiledCallable[..., Any]:
+    return CompiledCallable(from_bytes(program), weights)

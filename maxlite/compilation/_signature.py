@@ -22,7 +22,7 @@ from maxlite.tensor._defaults import plain
 from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 
 def flatten_layouts(
@@ -75,9 +75,10 @@ def is_mutable(layout: TensorLayout) -> bool:
     return isinstance(layout, BufferLayout)
 
 
-def spec_layout(described: Spec) -> TensorLayout:
-    """Gives the layout of a spec."""
-    return TensorLayout(described.dtype, described.shape, described.mapping)
+def spec_layout(described: Spec, *, mutable: bool = False) -> TensorLayout:
+    """Gives the layout of a spec, one that may be written to when ``mutable``."""
+    kind = BufferLayout if mutable else TensorLayout
+    return kind(described.dtype, described.shape, described.mapping)
 
 
 def graph_name(fn: Callable[..., Any], name: str | None) -> str:
@@ -94,7 +95,7 @@ def graph_name(fn: Callable[..., Any], name: str | None) -> str:
     return own.strip("<>")
 
 
-def expected_text(described: Spec, names: Sequence[str] = ()) -> str:
+def expected_text(described: Spec) -> str:
     """Says what an argument must be, as errors do."""
     sizes = ", ".join(map(str, described.shape))
     where = (

@@ -73,9 +73,6 @@ class StagedGraph(Generic[P, R]):
         subgraph_cache: dict[Any, Any] | None = None,
         signal_buffer_index: int | None = None,
     ) -> None:
-        self.fn = fn
-        self.graph = graph
-        self.in_layouts = list(layouts)
         self.in_tree = treedef
         ctx = GraphRealizationContext(graph, prefix=prefix)
         ctx.subgraph_cache = subgraph_cache
@@ -88,8 +85,35 @@ class StagedGraph(Generic[P, R]):
             result = fn(*args, **kwargs)
             leaves, self.out_tree = tree.flatten(result, leaf=Tensor)
             graph.outputs = [ctx.add_source(leaf).value for leaf in leaves]
-        self.out_layouts = [spec_layout(value.spec) for value in graph.outputs]
+        self._finish(graph)
+        self.in_layouts = list(layouts)
         warn_of_large_captures(graph)
+
+    def _finish(self, graph: Graph) -> None:
+        self.graph = graph
+        self.in_layouts = [
+            spec_layout(value.spec, mutable=value.is_mutable)
+            for value in graph.parameters
+        ]
+        self.out_layouts = [spec_layout(value.spec) for value in graph.outputs]
+
+    @classmethod
+    def restored(
+        cls, graph: Graph, in_tree: tree.TreeDef, out_tree: tree.TreeDef
+    ) -> StagedGraph[..., Any]:
+        """Makes a staged graph from a program that was recorded before."""
+        staged: StagedGraph[..., Any] = object.__new__(cls)
+        staged.in_tree, staged.out_tree = in_tree, out_tree
+        staged._finish(graph)
+        return staged
+
+    @property
+    def weight_layouts(self) -> dict[str, TensorLayout]:
+        """The weights that the program declares, by name."""
+        return {
+            external.name: spec_layout(value.spec)
+            for external, value in self.graph.externals.items()
+        }
 
     @property
     def argument_names(self) -> list[str]:

@@ -402,9 +402,8 @@ class Buffer:
         True
         """
         if isinstance(device, Sequence):
-            return [self.to(each) for each in device]
-        check_device(device, "Buffer.to")
-        return self if device is self._device else self.copy(device)
+            return [self._moved(each) for each in device]
+        return self._moved(device)
 
     def view(self, dtype: DType, shape: Sequence[int] | None = None) -> Buffer:
         """Reads the same bytes as elements of another dtype or shape.
@@ -523,6 +522,10 @@ class Buffer:
             f"Buffer({values}, dtype={self._dtype}, shape={self.shape}, "
             f"device={self._device})"
         )
+
+    def _moved(self, device: Device) -> Buffer:
+        check_device(device, "Buffer.to")
+        return self if device is self._device else self.copy(device)
 
     def _resized(self, dtype: DType) -> tuple[int, ...]:
         """Shape of a view whose last axis takes up the change of element size."""

@@ -82,8 +82,13 @@ def mapped(
 
 
 def copied(array: jax.Array, device: Device) -> jax.Array:
-    """Copies an array to a device, in new memory also when it lies there already."""
-    return cast("jax.Array", jax.device_put(array, device.to_jax(), may_alias=False))
+    """Copies an array to a device, in new memory also when it lies there already.
+
+    Waits for the copy: an owner of borrowed memory may write there right after.
+    """
+    with _backend.x64():
+        made: Any = jax.device_put(array, device.to_jax(), may_alias=False)
+    return cast("jax.Array", made).block_until_ready()
 
 
 def _from_numpy_memory(data: np.ndarray, copy: bool | None) -> jax.Array:
@@ -117,8 +122,13 @@ def _obstacle(data: np.ndarray) -> str:
 
 
 def _imported(array: Any, copy: bool | None) -> jax.Array:
+    # JAX's own copy=True shares nonetheless, and what it cannot share it reads later.
+    shared = None if copy else copy
     with _backend.x64():  # without it the import truncates 64-bit elements
-        return cast("jax.Array", jax.dlpack.from_dlpack(array, copy=copy))
+        lent = cast("jax.Array", jax.dlpack.from_dlpack(array, copy=shared))
+    if copy:
+        return copied(lent, Device.from_jax(next(iter(lent.devices()))))
+    return lent.block_until_ready()
 
 
 def _first_line(error: Exception) -> str:

@@ -106,6 +106,11 @@ class Dim:
         """
         return map(SymbolicDim, _polynomial.names(self._terms))
 
+    @property
+    def terms(self) -> Polynomial:
+        """The normal form: monomials with their coefficients."""
+        return self._terms
+
     def evaluate(self, env: Mapping[str, Any]) -> Any:
         """Computes the size from values for the symbols.
 

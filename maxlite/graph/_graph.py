@@ -108,10 +108,14 @@ class TensorValue:
         self.index = index
 
     @property
+    def is_mutable(self) -> bool:
+        """Whether it is a parameter that the program may write to."""
+        return isinstance(self.origin, Parameter) and self.origin.mutable
+
+    @property
     def types(self) -> list[TensorType | BufferType]:
         """One type per shard, in mesh order."""
-        mutable = isinstance(self.origin, Parameter) and self.origin.mutable
-        kind = BufferType if mutable else TensorType
+        kind = BufferType if self.is_mutable else TensorType
         mapping = self.spec.mapping
         shapes = mapping.local_shapes(Shape(self.spec.shape))
         return [

@@ -1,6 +1,7 @@
 """From recorded graphs to JAX: evaluating, lowering, compiling and executing."""
 
 from maxlite.lowering._collectives import Collective, find_collectives
+from maxlite.lowering._export import export_module
 from maxlite.lowering._program import (
     Executable,
     compile_graph,
@@ -14,6 +15,7 @@ __all__ = [
     "Executable",
     "compile_graph",
     "edge_sharding",
+    "export_module",
     "find_collectives",
     "program_mesh",
     "stablehlo_text",

@@ -193,23 +193,33 @@ def staged_function(
     sizes: Mapping[str, Any],
     mesh: DeviceMesh,
     *,
-    keep_unused: bool = False,
+    for_reading: bool = False,
 ) -> Any:
-    """Wraps a graph's evaluation in ``jax.jit`` with its shardings and donations."""
-    inputs = [*graph.hidden, *graph.parameters]
+    """Wraps a graph's evaluation in ``jax.jit`` with its shardings and donations.
+
+    Args:
+        graph: The recorded program.
+        sizes: What each symbol stands for.
+        mesh: From :func:`program_mesh`.
+        for_reading: Whether the module is to be printed or shipped, and so shows
+            inputs that nothing uses.
+    """
 
     def program(*leaves: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(Evaluator(sizes).run(graph, leaves))
 
     program.__name__ = program.__qualname__ = graph.name
+    inputs = [*graph.hidden, *graph.parameters]
+    donated = tuple(len(graph.hidden) + i for i in sorted(graph.writes))
+    if for_reading and mesh.num_devices == 1:
+        # One device needs no shardings, which would only crowd the text.
+        return jax.jit(program, donate_argnums=donated, keep_unused=True)
     return jax.jit(
         program,
         in_shardings=tuple(edge_sharding(value.spec, mesh) for value in inputs),
-        out_shardings=tuple(
-            edge_sharding(value.spec, mesh) for value in graph.results
-        ),
-        donate_argnums=tuple(len(graph.hidden) + i for i in sorted(graph.writes)),
-        keep_unused=keep_unused,
+        out_shardings=tuple(edge_sharding(value.spec, mesh) for value in graph.results),
+        donate_argnums=donated,
+        keep_unused=for_reading,
     )
 
 

@@ -49,7 +49,7 @@ def stablehlo_text(
 
 def _module(graph: Graph, sizes: Mapping[str, Any]) -> Any:
     mesh = program_mesh(graph)
-    function = staged_function(graph, sizes, mesh, keep_unused=True)
+    function = staged_function(graph, sizes, mesh, for_reading=True)
     with x64():
         lowered = function.lower(*argument_shapes(graph, sizes))
     return lowered.compiler_ir("stablehlo")

@@ -7,11 +7,11 @@ whether they happen silently.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from maxlite.sharding._placements import (
     ALL_TRANSITIONS,
@@ -74,7 +74,7 @@ def auto_reshard(
     allowed_transitions: Iterable[Transition] | None = None,
     *,
     mode: Mode | None = None,
-) -> Iterator[None]:
+) -> Generator[None]:
     """Lets ops reshard their operands, inside a ``with`` block or a function.
 
     Without a region an op whose operands fit no row of its placement rule raises. In a
@@ -123,17 +123,18 @@ def _as_mode(mode: Mode) -> Mode:
 
 
 def _as_transitions(transitions: Iterable[Transition]) -> frozenset[Transition]:
-    try:
-        return frozenset(map(_as_transition, transitions))
-    except TypeError:
+    pairs = tuple(transitions)
+    for pair in pairs:
+        _check_transition(pair)
+    return frozenset(pairs)
+
+
+def _check_transition(pair: object) -> None:
+    kinds = cast("tuple[object, ...]", pair) if isinstance(pair, tuple) else ()
+    if len(kinds) != 2 or not all(
+        isinstance(kind, type) and issubclass(kind, Placement) for kind in kinds
+    ):
         raise TypeError(
             "auto_reshard: allowed_transitions must hold pairs of placement classes, "
-            f"got {transitions!r}. Pass for example [(Replicated, Sharded)]."
-        ) from None
-
-
-def _as_transition(pair: Transition) -> Transition:
-    held, needed = pair
-    if not (issubclass(held, Placement) and issubclass(needed, Placement)):
-        raise TypeError
-    return held, needed
+            f"got {pair!r}. Pass for example [(Replicated, Sharded)]."
+        )

@@ -262,9 +262,7 @@ class TestItemAndScalar:
 
     def test_an_item_needs_exactly_one_element(self):
         assert Buffer.zeros((1, 1), DType.int8).item() == 0
-        with pytest.raises(
-            ValueError, match=r"must be one element, got shape \(2, 3\)"
-        ):
+        with pytest.raises(ValueError, match=r"one element, got shape \(2, 3\)"):
             six().item()
 
 
@@ -340,9 +338,7 @@ class TestIndexing:
     @pytest.mark.parametrize("value", [six(), [1, 2], "a", np.zeros(3)])
     def test_writes_only_numbers(self, value):
         buffer = six()
-        with pytest.raises(
-            TypeError, match="a number must be a bool, an int or a float"
-        ):
+        with pytest.raises(TypeError, match="a number must be a bool, an int"):
             buffer[0, 0] = value
 
     def test_nobody_else_sees_a_write(self):

@@ -113,9 +113,7 @@ class TestBorrowing:
     def test_a_foreign_array_beside_a_multiple_is_copied_or_refused(self):
         array = Foreign(misaligned([1.0, 2.0]))
         assert Buffer.from_dlpack(array).to_numpy().tolist() == [1, 2]
-        with pytest.raises(
-            ValueError, match=r"got Foreign with copy=False \(.*aligned"
-        ):
+        with pytest.raises(ValueError, match=r"Foreign with copy=False \(.*aligned"):
             Buffer.from_dlpack(array, copy=False)
 
     @pytest.mark.parametrize(
@@ -128,13 +126,11 @@ class TestBorrowing:
     )
     @pytest.mark.parametrize("copy", [None, False, True])
     def test_gaps_and_other_orders_are_refused(self, array, copy):
-        with pytest.raises(
-            ValueError, match="row-major without gaps.*ascontiguousarray"
-        ):
+        with pytest.raises(ValueError, match=r"row-major without gaps.*ascontiguous"):
             Buffer.from_dlpack(array, copy=copy)
 
     def test_gaps_of_a_foreign_array_are_refused(self):
-        with pytest.raises(ValueError, match="got Foreign.*Copy it in its own library"):
+        with pytest.raises(ValueError, match=r"got Foreign.*Copy it in its own"):
             Buffer.from_dlpack(Foreign(np.arange(6.0)[::2]))
 
     @pytest.mark.parametrize(
@@ -222,9 +218,7 @@ class TestFiles:
         assert part[0].item() == 9
         assert np.fromfile(file, np.float32)[0] == 0
 
-    @pytest.mark.parametrize(
-        "dtype", [DType.bfloat16, DType.float8_e4m3fn, DType.int64]
-    )
+    @pytest.mark.parametrize("dtype", [DType.bfloat16, DType.float8_e5m2, DType.int64])
     def test_reads_any_dtype(self, file, dtype):
         found = Buffer.mmap(file, dtype, (8,), offset=8)
         assert found.dtype is dtype
@@ -239,7 +233,9 @@ class TestFiles:
 
     @pytest.mark.parametrize("mode", ["r+", "readwrite", "w+", "write"])
     def test_modes_that_write_are_refused(self, file, mode):
-        with pytest.raises(NotImplementedError, match="Write the file with np.memmap"):
+        with pytest.raises(
+            NotImplementedError, match=r"Write the file with np\.memmap"
+        ):
             Buffer.mmap(file, DType.float32, (2,), mode=mode)
 
     @pytest.mark.parametrize("mode", ["zz"])

@@ -57,8 +57,9 @@ def flatten_rule(
 def _kept_axes(x: Operand, shape: Sequence[int | Dim]) -> list[tuple[int, int]]:
     """Finds where the sharded axes go, as pairs; none if one of them cannot be kept."""
     kept: list[tuple[int, int]] = []
-    sharded = {placement.localized_axis() for placement in x.mapping.placements}
-    for source in sharded - {None}:
+    for source in range(len(x.shape)):
+        if not x.mapping.sharding_axes(source):
+            continue
         target = _axis_starting_with(num_elements(x.shape[:source]), shape)
         if target is None or not _cuts_agree(
             x.shape[source], shape[target], shard_count(x, source)

@@ -139,7 +139,8 @@ def split_rule(
         sizes: Size of each piece along it.
     """
     (x,) = operands
-    axis, sizes = params["axis"], params["sizes"]
+    axis: int = params["axis"]
+    sizes: tuple[int | Dim, ...] = params["sizes"]
     shards = max(n, shard_count(x, axis))
     divides = all(_divides(size, shards) for size in (x.shape[axis], *sizes))
     return _pieces(x, len(sizes), None if divides else axis)
