@@ -33,6 +33,7 @@ lint: venv  ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(BIN)/pyright --project tests
 
 format: venv  ## Mend style and format where a tool can
 	$(BIN)/ruff check --fix .

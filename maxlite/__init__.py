@@ -1,5 +1,65 @@
-"""Sharded tensors and staged functions on JAX, with the API of MAX's experimental."""
+"""Sharded tensors and staged functions on JAX, with the API of MAX's max.experimental.
 
-__all__ = ["__version__"]
+The names that most programs need are here; each room has the rest: ``functional`` (ops),
+``tensor``, ``sharding``, ``compilation``, ``realization_context``, ``graph``,
+``driver``, ``dtype``, ``tree``, ``support`` and ``testing``.
+"""
+
+from maxlite import functional
+from maxlite.compilation import (
+    CompiledCallable,
+    StagedGraph,
+    as_subgraph,
+    compile,
+    load,
+    stage,
+)
+from maxlite.driver import CPU, Accelerator, Buffer, Device
+from maxlite.dtype import DType
+from maxlite.graph import Dim, Shape
+from maxlite.sharding import (
+    BufferLayout,
+    DeviceMapping,
+    DeviceMesh,
+    NamedMapping,
+    Partial,
+    Replicated,
+    Sharded,
+    ShardingError,
+    TensorLayout,
+    auto_reshard,
+)
+from maxlite.tensor import Tensor, default_device, default_dtype
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CPU",
+    "Accelerator",
+    "Buffer",
+    "BufferLayout",
+    "CompiledCallable",
+    "DType",
+    "Device",
+    "DeviceMapping",
+    "DeviceMesh",
+    "Dim",
+    "NamedMapping",
+    "Partial",
+    "Replicated",
+    "Shape",
+    "Sharded",
+    "ShardingError",
+    "StagedGraph",
+    "Tensor",
+    "TensorLayout",
+    "__version__",
+    "as_subgraph",
+    "auto_reshard",
+    "compile",
+    "default_device",
+    "default_dtype",
+    "functional",
+    "load",
+    "stage",
+]

@@ -12,7 +12,7 @@ Three facts of JAX are dealt with here so that no other file meets them:
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import jax
 import numpy as np
@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 SIMULATED_DEVICES = 8
 """CPU devices asked for when the user has not chosen a count."""
 
+class JaxDevice(Protocol):
+    """What is used of ``jax.Device``, for which JAX ships no types."""
+
+    id: int
+    platform: str
+    device_kind: str
+    client: Any
+
+    def memory_stats(self) -> dict[str, int] | None:
+        """Counts bytes and allocations, where the backend does."""
+        ...
+
+
 _COUNT_FLAG = "xla_force_host_platform_device_count"
 
 
@@ -31,7 +44,7 @@ def x64() -> AbstractContextManager[None]:
     return jax.enable_x64(True)
 
 
-def devices(platform: str) -> list[jax.Device]:
+def devices(platform: str) -> list[JaxDevice]:
     """Lists the devices of one platform, starting the backend when needed.
 
     Args:
@@ -45,7 +58,7 @@ def devices(platform: str) -> list[jax.Device]:
     """
     _ask_for_simulated_devices()
     try:
-        return list(jax.devices(platform))
+        return cast("list[JaxDevice]", jax.devices(platform))
     except RuntimeError:
         return []
 
@@ -56,7 +69,7 @@ def default_platform() -> str:
     return jax.default_backend()
 
 
-def put(data: np.ndarray, target: jax.Device | jax.sharding.Sharding) -> jax.Array:
+def put(data: np.ndarray, target: JaxDevice | jax.sharding.Sharding) -> jax.Array:
     """Copies numpy data to a device or over a sharding, exact for 64 bits.
 
     Args:
@@ -71,9 +84,32 @@ def put(data: np.ndarray, target: jax.Device | jax.sharding.Sharding) -> jax.Arr
     'int64'
     """
     native = data.dtype.newbyteorder("=")
-    contiguous = np.ascontiguousarray(data, dtype=native).reshape(data.shape)
+    if isinstance(target, jax.sharding.NamedSharding):
+        source = np.array(data, dtype=native, order="C")
+    else:
+        source = _unshareable(np.ascontiguousarray(data, dtype=native))
     with x64():
-        return jax.device_put(contiguous, target, may_alias=False)
+        array = jax.device_put(source.reshape(data.shape), target, may_alias=False)
+    # The copy is made later, by another thread; until then an edit would show.
+    return array.block_until_ready()
+
+
+def _unshareable(data: np.ndarray) -> np.ndarray:
+    """Gives contiguous data at an address where JAX has to copy it.
+
+    JAX 0.10 shares memory that begins at a multiple of 64 bytes even when it is told
+    not to. Shared memory is the user's, and cannot be donated.
+    """
+    if data.ctypes.data % _SHARED_ALIGNMENT:
+        return data
+    room = np.empty(data.nbytes + 2 * _SHARED_ALIGNMENT, np.uint8)
+    start = -room.ctypes.data % _SHARED_ALIGNMENT + _SHARED_ALIGNMENT // 2
+    moved = room[start : start + data.nbytes].view(data.dtype).reshape(data.shape)
+    moved[...] = data
+    return moved
+
+
+_SHARED_ALIGNMENT = 64
 
 
 def _ask_for_simulated_devices() -> None:
@@ -81,10 +117,8 @@ def _ask_for_simulated_devices() -> None:
     if _asked:
         return
     _asked = True
-    chosen_by_user = (
-        jax.config.jax_num_cpu_devices >= 0 or _COUNT_FLAG in os.environ.get("XLA_FLAGS", "")
-    )
-    if chosen_by_user:
+    asked_for = int(getattr(jax.config, "jax_num_cpu_devices", -1))
+    if asked_for >= 0 or _COUNT_FLAG in os.environ.get("XLA_FLAGS", ""):
         return
     try:
         jax.config.update("jax_num_cpu_devices", SIMULATED_DEVICES)

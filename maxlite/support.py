@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from contextvars import ContextVar
     from types import TracebackType
 
-T = TypeVar("T")
+__all__ = ["SetterContext", "contextvar_context"]
+
+_T = TypeVar("_T")
 
 
-class SetterContext(AbstractContextManager[T]):
+class SetterContext(AbstractContextManager[_T]):
     """A setting that has been made already, and how to take it back.
 
     Leaving the block restores the value from before the setting: after an error too,
@@ -48,12 +50,12 @@ class SetterContext(AbstractContextManager[T]):
     1
     """
 
-    def __init__(self, value: T, previous: T, restore: Callable[[T], None]) -> None:
+    def __init__(self, value: _T, previous: _T, restore: Callable[[_T], None]) -> None:
         self._value = value
         self._previous = previous
         self._restore = restore
 
-    def __enter__(self) -> T:
+    def __enter__(self) -> _T:
         return self._value
 
     def __exit__(
@@ -66,7 +68,7 @@ class SetterContext(AbstractContextManager[T]):
 
 
 @contextmanager
-def contextvar_context(var: ContextVar[T], value: T) -> Generator[T]:
+def contextvar_context(var: ContextVar[_T], value: _T) -> Generator[_T]:
     """Gives a context variable another value for one block.
 
     Args:

@@ -46,5 +46,7 @@ def _dedented(block: re.Match[str]) -> str:
 
 
 def test_blocks_are_found_in_order_and_at_any_indent() -> None:
-    text = "```python\na\n```\n```text\nb\n```\n- c\n  ```python\n  if d:\n      e\n  ```\n"
-    assert [_dedented(b) for b in _BLOCK.finditer(text)] == ["a\n", "if d:\n    e\n"]
+    text = (
+        "```python\na\n```\n```text\nb\n```\n- c\n  ```python\n  d:\n      e\n  ```\n"
+    )
+    assert [_dedented(b) for b in _BLOCK.finditer(text)] == ["a\n", "d:\n    e\n"]

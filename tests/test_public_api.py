@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import itertools
 from pathlib import Path
 from types import ModuleType
 
@@ -66,11 +67,8 @@ def _described_constants() -> set[str]:
     """Names that are assigned somewhere and have a text below them."""
     found: set[str] = set()
     for name in FILES:
-        statements = _statements(name)
-        for node, following in zip(statements, statements[1:], strict=False):
-            if isinstance(following, ast.Expr) and isinstance(
-                following.value, ast.Constant
-            ):
+        for node, below in itertools.pairwise(_statements(name)):
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
                 found.update(_assigned(node))
     return found
 

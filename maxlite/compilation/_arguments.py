@@ -119,9 +119,7 @@ def _way_out(expected: Spec, got: Spec) -> str:
     return "Reshape it, or stage with a name for the dim that varies."
 
 
-def check_shared(
-    graph: Graph, names: Sequence[str], tensors: Sequence[Tensor]
-) -> None:
+def check_shared(graph: Graph, names: Sequence[str], tensors: Sequence[Tensor]) -> None:
     """Refuses one tensor for two arguments that the program may write to.
 
     Raises:
@@ -129,8 +127,7 @@ def check_shared(
     """
     seen: dict[int, int] = {}
     for i, value in enumerate(graph.parameters):
-        assert isinstance(value.origin, Parameter)
-        if not value.origin.mutable:
+        if not value.is_mutable:
             continue
         first = seen.setdefault(id(tensors[i]), i)
         if first != i:

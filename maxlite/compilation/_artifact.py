@@ -116,9 +116,7 @@ def from_bytes(content: bytes, name: str = "artifact") -> StagedGraph[..., Any]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             program = json.loads(file.read(_PROGRAM))
-            blobs = [
-                file.read(f"arrays/{i}") for i, _ in enumerate(program["arrays"])
-            ]
+            blobs = [file.read(f"arrays/{i}") for i, _ in enumerate(program["arrays"])]
         if program["format"] > FORMAT:
             raise ValueError(f"it has form {program['format']}, newer than {FORMAT}")
         arrays = _read_arrays(program["arrays"], blobs)
@@ -134,9 +132,7 @@ def from_bytes(content: bytes, name: str = "artifact") -> StagedGraph[..., Any]:
         ) from error
 
 
-def _read_arrays(
-    described: Sequence[Any], blobs: Sequence[bytes]
-) -> list[jax.Array]:
+def _read_arrays(described: Sequence[Any], blobs: Sequence[bytes]) -> list[jax.Array]:
     target = devices("cpu")[0]
     arrays: list[jax.Array] = []
     for (dtype, shape), blob in zip(described, blobs, strict=True):

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from maxlite.compilation._arguments import ArgumentChecker, check_shared
-from maxlite.compilation._artifact import from_bytes, read_artifact, to_bytes, write_artifact
+from maxlite.compilation._artifact import (
+    from_bytes,
+    read_artifact,
+    to_bytes,
+    write_artifact,
+)
 from maxlite.compilation._plan import collector, rebuilder
 from maxlite.compilation._raw import join_buffers, split_arrays
 from maxlite.compilation._stage import StagedGraph, stage
@@ -249,7 +254,9 @@ class CompiledCallable(Generic[P, R]):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         weights = {
             external.name: np.asarray(array)
-            for external, array in zip(self._graph.externals, self._hidden, strict=False)
+            for external, array in zip(
+                self._graph.externals, self._hidden, strict=False
+            )
         }
         return _unpickle, (to_bytes(self._staged, module=False), weights)
 

@@ -7,8 +7,8 @@ classes are only imported for containers that the user's own tree is made of.
 
 from __future__ import annotations
 
+import collections
 import importlib
-from collections import namedtuple
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
@@ -70,11 +70,11 @@ def encode(value: Any, graphs: Mapping[int, int] | None = None) -> Json:
     if isinstance(value, float):
         return {"float": value.hex()}
     if type(value) in (tuple, list):
-        kind = type(value).__name__
-        return {kind: [encode(item, graphs) for item in value]}
+        items = cast("list[Any] | tuple[Any, ...]", value)
+        return {type(value).__name__: [encode(item, graphs) for item in items]}
     if type(value) is dict:
-        items = cast("dict[Any, Any]", value).items()
-        return {"dict": [[encode(k, graphs), encode(v, graphs)] for k, v in items]}
+        pairs = cast("dict[Any, Any]", value).items()
+        return {"dict": [[encode(k, graphs), encode(v, graphs)] for k, v in pairs]}
     if isinstance(value, Region):
         assert graphs is not None
         return {"region": [graphs[id(value.graph)], encode(value.bindings)]}
@@ -272,13 +272,16 @@ def _read_class(data: Json) -> Any:
     found = _find_class(module, name)
     if fields is not None:
         # A namedtuple is its fields: one like it will do where its class is unknown.
-        return found or namedtuple(name.rpartition(".")[2], fields)
+        return found or _make_namedtuple(name.rpartition(".")[2], fields)
     if found is None:
         raise ImportError(
             f"load: the program's arguments or results contain {module}.{name}, which "
             "cannot be imported here. Make that class importable, or stage with dicts."
         )
     return found, decode(meta)
+
+
+_make_namedtuple: Callable[[str, list[str]], Any] = collections.namedtuple
 
 
 def _find_class(module: str, name: str) -> Any:

@@ -96,4 +96,3 @@ def _as_tensor(who: str, name: str, given: Any) -> Tensor:
         f"{who}: weight {name!r} must be a Tensor or an array, got "
         f"{type(given).__name__}. Use Tensor(value)."
     )
-

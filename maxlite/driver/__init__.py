@@ -1,11 +1,12 @@
 """Devices and the buffers that lie on them."""
 
-from maxlite.driver._buffer import Buffer, Usage
+from maxlite.driver._buffer import Buffer
 from maxlite.driver._device import (
     CPU,
     Accelerator,
     Device,
     DeviceQueue,
+    Usage,
     accelerator_api,
     accelerator_count,
 )

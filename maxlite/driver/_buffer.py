@@ -10,35 +10,22 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from enum import Flag
 from typing import Any, Literal, cast, overload
 
 import jax
 import numpy as np
 
-from maxlite import _backend
+from maxlite._backend import put, x64
 from maxlite.driver._checks import (
     check_numpy,
     check_shape,
     checked_element,
     checked_index,
+    viewed_shape,
 )
-from maxlite.driver._device import CPU, Device, DeviceQueue, check_device
+from maxlite.driver._device import CPU, Device, DeviceQueue, Usage, check_device
 from maxlite.driver._memory import borrowed, copied, mapped
 from maxlite.dtype import DType
-
-
-class Usage(Flag):
-    """What a buffer is for.
-
-    On a CPU it changes nothing: all memory there is read and copied alike.
-
-    Source: max.driver.Usage.
-    """
-
-    DEFAULT = 0
-    STAGING = 1
-    UNTRACKED = 2
 
 
 class Buffer:
@@ -89,7 +76,7 @@ class Buffer:
                 "Make the buffer on CPU() and move it with to()."
             )
         zeros = np.zeros(tuple(shape), dtype.to_jax())
-        self._array = _backend.put(zeros, device.to_jax())
+        self._array = put(zeros, device.to_jax())
         self._device = device
         self._dtype = dtype
         self._usage = usage
@@ -424,16 +411,7 @@ class Buffer:
         >>> Buffer.zeros((2, 3), DType.float32).view(DType.int8).shape
         (2, 12)
         """
-        sizes = self._resized(dtype) if shape is None else tuple(shape)
-        check_shape(sizes)
-        have = self.num_elements * self.element_size
-        want = math.prod(sizes) * dtype.size_in_bytes
-        if have != want:
-            raise ValueError(
-                f"Buffer.view: the view must take as many bytes as the buffer, got "
-                f"{want} for shape {sizes} of {dtype} and {have} for shape "
-                f"{self.shape} of {self._dtype}. Pass a shape that fits."
-            )
+        sizes = viewed_shape(self.shape, self._dtype, dtype, shape)
         flat = np.asarray(self._array).reshape(-1).view(dtype.to_jax())
         return _placed(flat.reshape(sizes), self._device)
 
@@ -455,10 +433,20 @@ class Buffer:
         >>> buffer.to_numpy()
         array([3, 4], dtype=int8)
         """
-        _check_source(src, self)
+        if not _is_buffer(src):
+            raise TypeError(
+                f"Buffer.inplace_copy_from: the source must be a Buffer, got "
+                f"{type(src).__name__}. Call Buffer.from_numpy first."
+            )
+        if (src.dtype, src.num_elements) != (self.dtype, self.num_elements):
+            raise ValueError(
+                "Buffer.inplace_copy_from: dtype and number of elements must be equal, "
+                f"got {src.dtype} {src.shape} for {self.dtype} {self.shape}. Convert "
+                "the source first."
+            )
         array = copied(src.to_jax(), self._device)
         if src.shape != self.shape:
-            with _backend.x64():
+            with x64():
                 array = array.reshape(self.shape)
         self._array = array
 
@@ -489,7 +477,7 @@ class Buffer:
         data = np.array(self._array)
         with np.errstate(over="ignore"):  # beyond the range of a float is infinite
             data[index] = number
-        self._array = _backend.put(data, self._device.to_jax())
+        self._array = put(data, self._device.to_jax())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.to_numpy(), dtype=dtype, copy=copy)
@@ -527,36 +515,12 @@ class Buffer:
         check_device(device, "Buffer.to")
         return self if device is self._device else self.copy(device)
 
-    def _resized(self, dtype: DType) -> tuple[int, ...]:
-        """Shape of a view whose last axis takes up the change of element size."""
-        old, new = self.element_size, dtype.size_in_bytes
-        if old == new:
-            return self.shape
-        last = self.shape[-1] * old if self.rank else old
-        if not self.rank or last % new:
-            raise ValueError(
-                f"Buffer.view: the last axis must have a multiple of {new} bytes, "
-                f"the size of {dtype}, got {last} in shape {self.shape} of "
-                f"{self._dtype}. Pass a shape."
-            )
-        return (*self.shape[:-1], last // new)
-
 
 def _placed(data: np.ndarray, device: Device) -> Buffer:
     """Copies numpy data, those of ml_dtypes included, to a device."""
     DType.from_numpy(data.dtype).to_jax()  # refuses what JAX cannot store
-    return Buffer.from_jax(_backend.put(data, device.to_jax()))
+    return Buffer.from_jax(put(data, device.to_jax()))
 
 
-def _check_source(src: object, target: Buffer) -> None:
-    if not isinstance(src, Buffer):
-        raise TypeError(
-            f"Buffer.inplace_copy_from: the source must be a Buffer, got "
-            f"{type(src).__name__}. Call Buffer.from_numpy first."
-        )
-    if (src.dtype, src.num_elements) != (target.dtype, target.num_elements):
-        raise ValueError(
-            "Buffer.inplace_copy_from: dtype and number of elements must be equal, got "
-            f"{src.dtype} {src.shape} for {target.dtype} {target.shape}. Convert the "
-            "source first."
-        )
+def _is_buffer(value: object) -> bool:
+    return isinstance(value, Buffer)

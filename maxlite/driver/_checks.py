@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import operator
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -93,6 +95,46 @@ def checked_element(value: Any, dtype: DType) -> Any:
         number = float(number)
     check_scalar(number, dtype, who="Buffer")
     return number
+
+
+def viewed_shape(
+    shape: tuple[int, ...], old: DType, new: DType, wanted: Sequence[int] | None
+) -> tuple[int, ...]:
+    """Finds the shape of a view of the same bytes.
+
+    Args:
+        shape: Sizes of the buffer.
+        old: Dtype of the buffer.
+        new: Dtype of the view.
+        wanted: Sizes of the view; None lets the last axis take up the change.
+
+    Raises:
+        ValueError: The bytes do not come out even.
+
+    >>> viewed_shape((2, 3), DType.float32, DType.int8, None)
+    (2, 12)
+    """
+    if wanted is None:
+        if old.size_in_bytes == new.size_in_bytes:
+            return shape
+        last = shape[-1] * old.size_in_bytes if shape else 0
+        if not shape or last % new.size_in_bytes:
+            raise ValueError(
+                f"Buffer.view: the last axis must have a multiple of "
+                f"{new.size_in_bytes} bytes, the size of {new}, got shape {shape} of "
+                f"{old}. Pass a shape."
+            )
+        return (*shape[:-1], last // new.size_in_bytes)
+    check_shape(wanted)
+    have = math.prod(shape) * old.size_in_bytes
+    want = math.prod(wanted) * new.size_in_bytes
+    if have != want:
+        raise ValueError(
+            f"Buffer.view: the view must take as many bytes as the buffer, got {want} "
+            f"for shape {tuple(wanted)} of {new} and {have} for shape {shape} of {old}."
+            " Pass a shape that fits."
+        )
+    return tuple(wanted)
 
 
 def _has_rank_0(value: object) -> bool:

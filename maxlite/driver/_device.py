@@ -13,29 +13,17 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, cast
+from enum import Flag
+from typing import Any, Self, cast
 
 import jax
 
-from maxlite import _backend
+from maxlite._backend import JaxDevice, default_platform, devices
 
 _TOO_FEW = """\
 Device.to_jax: {device} must be one of the CPU devices that JAX has, got {count} of \
 them. Set XLA_FLAGS=--xla_force_host_platform_device_count={need}, or call \
 jax.config.update("jax_num_cpu_devices", {need}) before JAX is used."""
-
-
-class JaxDevice(Protocol):
-    """What is used of ``jax.Device``, for which JAX ships no types."""
-
-    id: int
-    platform: str
-    device_kind: str
-    client: Any
-
-    def memory_stats(self) -> dict[str, int] | None:
-        """Counts bytes and allocations, where the backend does."""
-        ...
 
 
 class Device(abc.ABC):
@@ -171,7 +159,7 @@ class Device(abc.ABC):
         found = _from_jax.get(device)
         if found is None:
             on_cpu = device.platform == "cpu"
-            siblings = jax_devices("cpu") if on_cpu else _accelerators()
+            siblings = devices("cpu") if on_cpu else _accelerators()
             kind = CPU if on_cpu else Accelerator
             found = _from_jax[device] = kind(siblings.index(device))
         return found
@@ -255,7 +243,7 @@ class CPU(Device):
         return {"free_memory": page * free, "total_memory": page * total}
 
     def _find(self, occurrence: int) -> JaxDevice:
-        known = jax_devices("cpu")
+        known = devices("cpu")
         position = self._id + occurrence
         if position >= len(known):
             raise ValueError(
@@ -349,6 +337,19 @@ class Accelerator(Device):
         return _accelerators()[self._id]
 
 
+class Usage(Flag):
+    """What a buffer is for.
+
+    On a CPU it changes nothing: all memory there is read and copied alike.
+
+    Source: max.driver.Usage.
+    """
+
+    DEFAULT = 0
+    STAGING = 1
+    UNTRACKED = 2
+
+
 @dataclass(frozen=True)
 class DeviceQueue:
     """The work of one device, in the order in which it was given.
@@ -394,9 +395,9 @@ def accelerator_api() -> str:
     return Accelerator().api if accelerator_count() else CPU().api
 
 
-def jax_devices(platform: str) -> list[JaxDevice]:
-    """Lists the devices of one platform; see :func:`maxlite._backend.devices`."""
-    return cast("list[JaxDevice]", _backend.devices(platform))
+def cpu_count() -> int:
+    """Counts the CPUs that JAX has, simulated ones included."""
+    return len(devices("cpu"))
 
 
 def check_device(device: object, who: str) -> None:
@@ -411,8 +412,8 @@ def check_device(device: object, who: str) -> None:
 def _accelerators() -> list[JaxDevice]:
     # The preferred platform may be the CPU on a machine with a GPU, and may be a
     # plugin of another name.
-    for name in ("gpu", "tpu", _backend.default_platform()):
-        found = [d for d in jax_devices(name) if d.platform != "cpu"]
+    for name in ("gpu", "tpu", default_platform()):
+        found = [d for d in devices(name) if d.platform != "cpu"]
         if found:
             return found
     return []

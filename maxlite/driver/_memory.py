@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import jax
 import numpy as np
 
-from maxlite import _backend
+from maxlite._backend import put, x64
 from maxlite.driver._device import CPU, Device
 from maxlite.dtype import DType
 
@@ -86,7 +86,7 @@ def copied(array: jax.Array, device: Device) -> jax.Array:
 
     Waits for the copy: an owner of borrowed memory may write there right after.
     """
-    with _backend.x64():
+    with x64():
         made: Any = jax.device_put(array, device.to_jax(), may_alias=False)
     return cast("jax.Array", made).block_until_ready()
 
@@ -106,7 +106,7 @@ def _from_numpy_memory(data: np.ndarray, copy: bool | None) -> jax.Array:
             f"an array of {dtype} that {obstacle}. Leave copy out."
         )
     if copy or obstacle:
-        return _backend.put(data, CPU().to_jax())
+        return put(data, CPU().to_jax())
     return _imported(data, copy=False)
 
 
@@ -124,7 +124,7 @@ def _obstacle(data: np.ndarray) -> str:
 def _imported(array: Any, copy: bool | None) -> jax.Array:
     # JAX's own copy=True shares nonetheless, and what it cannot share it reads later.
     shared = None if copy else copy
-    with _backend.x64():  # without it the import truncates 64-bit elements
+    with x64():  # without it the import truncates 64-bit elements
         lent = cast("jax.Array", jax.dlpack.from_dlpack(array, copy=shared))
     if copy:
         return copied(lent, Device.from_jax(next(iter(lent.devices()))))

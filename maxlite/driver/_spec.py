@@ -11,7 +11,7 @@ from maxlite.driver._device import (
     Accelerator,
     Device,
     accelerator_count,
-    jax_devices,
+    cpu_count,
 )
 
 
@@ -100,7 +100,7 @@ def devices_exist(devices: list[DeviceSpec]) -> bool:
     False
     """
     return all(
-        spec.id < len(jax_devices("cpu"))
+        spec.id < cpu_count()
         if spec.device_type == "cpu"
         else spec.id < accelerator_count()
         for spec in devices

@@ -59,9 +59,7 @@ def binary_row(
         dtype = promoted_dtype(name, lhs, rhs)
         return to or dtype, broadcast_shapes(name, lhs.shape, rhs.shape)
 
-    return register(
-        Op(name=name, fn=meaning, infer=infer, rule=rule, linear=linear)
-    )
+    return register(Op(name=name, fn=meaning, infer=infer, rule=rule, linear=linear))
 
 
 def promoted(lhs: jax.Array, rhs: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -120,9 +118,7 @@ def _infer_static_pow(x: Spec, *, exponent: int) -> tuple[DType, Any]:
 _ADD = binary_row("add", jnp.add, linear_binary_rule, linear=True)
 _SUB = binary_row("sub", jnp.subtract, linear_binary_rule, linear=True)
 _MUL = binary_row("mul", jnp.multiply, mul_rule, linear=True)
-_DIV = register(
-    Op(name="div", fn=_div, infer=_infer_div, rule=div_rule, linear=True)
-)
+_DIV = register(Op(name="div", fn=_div, infer=_infer_div, rule=div_rule, linear=True))
 _FLOOR_DIV = binary_row("floor_div", _floor_div)
 _MOD = binary_row("mod", _mod)
 _POW = binary_row("pow", jnp.power)

@@ -8,7 +8,7 @@ context's graph.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -73,7 +73,10 @@ def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
 
 
 def _record(
-    ctx: RealizationContext, op: Op, operands: Sequence[Operand], params: tuple[Any, ...]
+    ctx: RealizationContext,
+    op: Op,
+    operands: Sequence[Operand],
+    params: tuple[Any, ...],
 ) -> Any:
     values = tuple(_value(ctx, operand) for operand in operands)
     planned = plan(op, params, [value.spec for value in values])
@@ -107,7 +110,7 @@ def _run(op: Op, operands: Sequence[Operand], params: tuple[Any, ...]) -> Any:
     ready = _ready.get(key)
     if ready is None:
         ready = _make_ready(op, params, specs, key)
-    arrays = [
+    arrays: list[Any] = [
         x._array if type(x) is Tensor else argument(x) for x in operands
     ]
     results = ready.run(arrays)
@@ -245,10 +248,10 @@ def as_operand(who: str, x: Any, like: Tensor) -> Operand:
         return x
     if isinstance(x, Dim):
         return _dim_operand(x, like)
-    if isinstance(x, np.ndarray) and x.ndim:
-        return _array_operand(who, x, like)
+    if isinstance(x, np.ndarray) and cast("np.ndarray", x).ndim:
+        return _array_operand(who, cast("np.ndarray", x), like)
     if isinstance(x, (np.generic, np.ndarray)):
-        x = x.item()
+        x = cast("Any", x).item()
     if isinstance(x, (bool, int, float)):
         check_scalar(x, like.dtype)
         return Number(x, spec(like.dtype, (), like.mapping, literal=True))

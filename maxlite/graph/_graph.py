@@ -159,9 +159,7 @@ class Graph:
 
     name: str
     parameters: list[TensorValue] = field(default_factory=list["TensorValue"])
-    captures: dict[int, TensorValue] = field(
-        default_factory=dict[int, "TensorValue"]
-    )
+    captures: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
     externals: dict[External, TensorValue] = field(
         default_factory=dict["External", "TensorValue"]
     )

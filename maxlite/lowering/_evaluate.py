@@ -211,7 +211,10 @@ def _literal_slots(array: Any, mesh: DeviceMesh, slots: Sequence[int]) -> Any:
 
 
 def _split_blocks(
-    array: jax.Array, mesh: DeviceMesh, needed: Sequence[Placement], slots: Sequence[int]
+    array: jax.Array,
+    mesh: DeviceMesh,
+    needed: Sequence[Placement],
+    slots: Sequence[int],
 ) -> jax.Array:
     """Turns sharded axes that are summed over into one hidden axis per mesh axis.
 

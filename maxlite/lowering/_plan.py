@@ -8,7 +8,7 @@ picker). Plans are cached, since eager code asks for the same ones over and over
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from maxlite.graph._graph import Region
 from maxlite.graph._spec import Spec, spec
@@ -66,24 +66,22 @@ def plan(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
 
 def _make(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
     keywords = op.keywords(params)
-    inferred = op.infer(*operands, **keywords)
-    results = cast("list[tuple[Any, ...]]", inferred)
-    if isinstance(inferred, tuple):
-        results = [cast("tuple[Any, ...]", inferred)]
+    inferred: Any = op.infer(*operands, **keywords)
+    results: list[Any] = [inferred] if isinstance(inferred, tuple) else inferred
     if op.places or any(isinstance(param, Region) for param in params):
-        return Plan(tuple(spec(*result) for result in results), None)
+        return Plan(tuple(spec(d, s, m) for d, s, m in results), None)
     wide = next((o for o in operands if o.is_distributed), None)
     if wide is None:
         mapping = _one_device(op, operands)
-        return Plan(tuple(spec(*result, mapping) for result in results), None)
+        return Plan(tuple(spec(d, s, mapping) for d, s in results), None)
     mesh = wide.mapping.mesh
     lifted = [_on_mesh(operand, mesh) for operand in operands]
     assert op.rule is not None
     action = pick_action(op.name, lifted, op.rule, keywords)
     return Plan(
         tuple(
-            spec(*result, DeviceMapping(mesh, placements))
-            for result, placements in zip(results, action.outputs, strict=True)
+            spec(dtype, shape, DeviceMapping(mesh, placements))
+            for (dtype, shape), placements in zip(results, action.outputs, strict=True)
         ),
         action,
     )

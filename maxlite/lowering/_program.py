@@ -23,6 +23,7 @@ from maxlite.sharding import DeviceMapping, Replicated, Sharded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from maxlite._backend import JaxDevice
     from maxlite.graph._graph import Graph
     from maxlite.graph._spec import Spec
     from maxlite.sharding import DeviceMesh
@@ -119,7 +120,7 @@ class Executable:
     compiled: jax.stages.Compiled
     mesh: DeviceMesh
     in_moves: tuple[tuple[int, jax.sharding.Sharding], ...]
-    out_moves: tuple[tuple[int, jax.Device], ...]
+    out_moves: tuple[tuple[int, JaxDevice], ...]
 
     def __call__(self, arrays: list[jax.Array]) -> Sequence[jax.Array]:
         """Runs on stored arrays and returns the stored arrays of the results."""
@@ -228,9 +229,7 @@ def argument_shapes(
 ) -> list[jax.ShapeDtypeStruct]:
     """Lists shape and dtype of the stored array of every input."""
     return [
-        jax.ShapeDtypeStruct(
-            stored_shape(value.spec, sizes), value.spec.dtype.to_jax()
-        )
+        jax.ShapeDtypeStruct(stored_shape(value.spec, sizes), value.spec.dtype.to_jax())
         for value in (*graph.hidden, *graph.parameters)
     ]
 
@@ -262,4 +261,3 @@ def _guarded(
             return results
 
     return call
-

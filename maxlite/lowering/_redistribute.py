@@ -115,14 +115,14 @@ def _can_scatter(
     ways = mesh.mesh_shape[axis]
     for i in others:
         ways *= mesh.mesh_shape[i]
-    return all(i < axis for i in others) and size % ways == 0 and _divides(
-        array, mesh, current
+    return (
+        all(i < axis for i in others)
+        and size % ways == 0
+        and _divides(array, mesh, current)
     )
 
 
-def _divides(
-    array: jax.Array, mesh: DeviceMesh, current: Sequence[Placement]
-) -> bool:
+def _divides(array: jax.Array, mesh: DeviceMesh, current: Sequence[Placement]) -> bool:
     hidden = _hidden(current)
     ways = [1] * (array.ndim - hidden)
     for i, placement in enumerate(current):
@@ -143,8 +143,10 @@ def _reduce_scatter(
     after = [*current[:axis], wanted, *current[axis + 1 :]]
     dimension = _hidden(after) + wanted.axis
 
-    def local(block: jax.Array) -> jax.Array:
-        return lax.psum_scatter(
+    psum_scatter: Any = lax.psum_scatter
+
+    def local(block: jax.Array) -> Any:
+        return psum_scatter(
             lax.squeeze(block, (slot,)),
             mesh.axis_names[axis],
             scatter_dimension=dimension,

@@ -90,6 +90,7 @@ def _symbol(operation: Any) -> str:
 
 
 def _with(attributes: Any, key: str, value: str) -> Any:
-    known = {item.name: item.attr for item in attributes}
+    known: dict[str, Any] = {item.name: item.attr for item in attributes}
     with attributes.context:
-        return mlir.ir.DictAttr.get(known | {key: mlir.ir.StringAttr.get(value)})
+        known[key] = mlir.ir.StringAttr.get(value)
+        return mlir.ir.DictAttr.get(known)

@@ -24,7 +24,7 @@ from maxlite.tensor._context import (
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
     import jax
 
@@ -140,7 +140,7 @@ def _leaf_array(leaf: TensorValue) -> jax.Array:
 
 
 @contextmanager
-def lazy() -> Iterator[None]:
+def lazy() -> Generator[None]:
     """Records what happens in a with-block; nothing runs until a value is read.
 
     Source: max.experimental.functional.lazy.
@@ -150,7 +150,7 @@ def lazy() -> Iterator[None]:
 
 
 @contextmanager
-def ensure_context() -> Iterator[None]:
+def ensure_context() -> Generator[None]:
     """Keeps the current context, or opens one that computes at the end of the block.
 
     Source: max.experimental.functional.ensure_context.

@@ -1,6 +1,8 @@
 """Where tensors lie: meshes of devices, placements, and what moves between them."""
 
 from maxlite._errors import ConversionError, ShardingError
+from maxlite.sharding._assignment import AxisAssignment
+from maxlite.sharding._auto_reshard import auto_reshard
 from maxlite.sharding._layout import BufferLayout, TensorLayout
 from maxlite.sharding._mappings import DeviceMapping
 from maxlite.sharding._mesh import DeviceMesh
@@ -15,11 +17,13 @@ from maxlite.sharding._placements import (
     Transition,
     Unknown,
 )
+from maxlite.sharding._rows import match_operand_placement, replicated_rows
 from maxlite.sharding._visualize import visualize
 
 __all__ = [
     "ALL_TRANSITIONS",
     "DEFAULT_TRANSITIONS",
+    "AxisAssignment",
     "BufferLayout",
     "ConversionError",
     "DeviceMapping",
@@ -33,5 +37,8 @@ __all__ = [
     "TensorLayout",
     "Transition",
     "Unknown",
+    "auto_reshard",
+    "match_operand_placement",
+    "replicated_rows",
     "visualize",
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from maxlite.sharding._placements import Collective
@@ -75,11 +76,20 @@ def candidates(
         The cheapest first; at the same cost the one that moves fewer operands, then
         the earlier row.
     """
+    n = mesh.mesh_shape[axis]
     found: list[Candidate] = []
     for row in rows:
-        candidate = _weigh(row, operands, placements, mesh, axis)
-        if candidate is not None:
-            found.append(candidate)
+        collectives = tuple(
+            _collective(operand, present, needed, mesh, axis)
+            for operand, present, needed in zip(
+                operands, placements, row.needed_inputs, strict=True
+            )
+        )
+        if Collective.INFEASIBLE not in collectives:
+            held = _held(row, operands, placements, axis)
+            nbytes = map(operand_bytes, operands)
+            cost = sum(map(transition_cost, collectives, nbytes, repeat(n)))
+            found.append(Candidate(row, held, collectives, cost))
     return sorted(found, key=lambda c: (c.cost, len(c.moved)))
 
 
@@ -119,52 +129,53 @@ def is_lifted(operand: Operand, mesh: DeviceMesh) -> bool:
     return not mesh.is_single and operand.mapping.mesh.is_single
 
 
-def _weigh(
+def _held(
     row: AxisAssignment,
     operands: Sequence[Operand],
     placements: Sequence[Sequence[Placement]],
-    mesh: DeviceMesh,
     axis: int,
-) -> Candidate | None:
-    held: list[Placement] = []
-    collectives: list[Collective] = []
-    cost = 0.0
-    for operand, present, needed in zip(
-        operands, placements, row.needed_inputs, strict=True
-    ):
-        held.append(needed if operand.literal else present[axis])
-        collective = held[-1].transition_to(needed)
-        if collective is not Collective.NOOP and not (
-            collective is not Collective.INFEASIBLE
-            and not is_lifted(operand, mesh)
-            and _is_long_enough(operand, present, needed, mesh, axis)
-        ):
-            return None
-        collectives.append(collective)
-        n = mesh.mesh_shape[axis]
-        cost += transition_cost(collective, operand_bytes(operand), n)
-    return Candidate(row, tuple(held), tuple(collectives), cost)
+) -> tuple[Placement, ...]:
+    """Says how the operands lie; a Python number lies as the row needs it."""
+    return tuple(
+        needed if operand.literal else present[axis]
+        for operand, present, needed in zip(
+            operands, placements, row.needed_inputs, strict=True
+        )
+    )
 
 
-def _is_long_enough(
+def _collective(
     operand: Operand,
     present: Sequence[Placement],
     needed: Placement,
     mesh: DeviceMesh,
     axis: int,
-) -> bool:
-    """Answers whether every device gets an element of an axis that is to be cut.
+) -> Collective:
+    """Finds what it takes for one operand, INFEASIBLE if it must not be moved so."""
+    if operand.literal:
+        return Collective.NOOP
+    collective = present[axis].transition_to(needed)
+    if is_lifted(operand, mesh):
+        stays = collective is Collective.NOOP
+        return collective if stays else Collective.INFEASIBLE
+    target = (*present[:axis], needed, *present[axis + 1 :])
+    is_moved = target != operand.mapping.placements
+    if is_moved and _leaves_devices_empty(operand, target, mesh, axis):
+        return Collective.INFEASIBLE
+    return collective
 
-    The other mesh axes that shard the same tensor axis count too. A symbolic dim is
-    taken to be long enough.
+
+def _leaves_devices_empty(
+    operand: Operand, target: Sequence[Placement], mesh: DeviceMesh, axis: int
+) -> bool:
+    """Answers whether the cut made by one mesh axis is too fine for its tensor axis.
+
+    All mesh axes that cut the tensor axis count. A symbolic dim is long enough.
     """
-    cut = needed.localized_axis()
+    cut = target[axis].localized_axis()
     if cut is None:
-        return True
+        return False
+    sizes = zip(target, mesh.mesh_shape, strict=True)
+    shards = math.prod(n for placement, n in sizes if placement == target[axis])
     length = operand.shape[cut]
-    shards = mesh.mesh_shape[axis] * math.prod(
-        size
-        for i, size in enumerate(mesh.mesh_shape)
-        if i != axis and present[i] == needed
-    )
-    return not isinstance(length, int) or length >= shards
+    return isinstance(length, int) and length < shards

@@ -25,7 +25,7 @@ from maxlite._errors import check_type
 from maxlite.driver import Device
 
 if TYPE_CHECKING:
-    from maxlite.driver._device import JaxDevice
+    from maxlite._backend import JaxDevice
 
 MeshAxes: TypeAlias = str | int | Iterable[str | int]
 """One axis of a mesh, by name or index, or several that count as one."""

@@ -1,13 +1,14 @@
 """Chooses how an op runs on a mesh: one row of its rule for each mesh axis.
 
-Mesh axes are decided one after the other. On each, the cheapest row that feasible moves
-reach wins. When it moves nothing the op just runs; otherwise the region decides, see
-:func:`maxlite.sharding.auto_reshard`.
+Mesh axes are decided one after the other. On each, the cheapest row wins that feasible
+and allowed moves reach. If no operand moves the op just runs; otherwise the region says
+whether it may, see :func:`maxlite.sharding.auto_reshard`.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -65,11 +66,14 @@ def pick_action(
     names = names or _usual_names(len(operands))
     mesh = _common_mesh(op, operands, names)
     call = Call(op, tuple(operands), tuple(names), mesh, current_region())
-    decisions, needed = _decide(call, rule, params)
+    rows = [rule(operands, params, n) for n in mesh.mesh_shape]
+    _check_rows(call, rows)
+    decisions = _decide(call, rows)
+    taken = [decision.chosen.row for decision in decisions if decision.chosen]
     action = Action(
-        needed,
-        tuple(zip(*(d.chosen.row.outputs for d in decisions if d.chosen), strict=True)),
-        any(d.chosen.moved for d in decisions if d.chosen),
+        needed=tuple(zip(*(row.needed_inputs for row in taken), strict=True)),
+        outputs=tuple(zip(*(row.outputs for row in taken), strict=True)),
+        moved=any(d.chosen.moved for d in decisions if d.chosen),
     )
     if action.moved and call.region.mode == "raise":
         raise ShardingError(refused_text(call, decisions))
@@ -79,24 +83,20 @@ def pick_action(
     return action
 
 
-def _decide(
-    call: Call, rule: Rule, params: Mapping[str, Any]
-) -> tuple[list[Decision], tuple[tuple[Placement, ...], ...]]:
+def _decide(call: Call, rows: Sequence[Sequence[AxisAssignment]]) -> list[Decision]:
     """Takes a row on each mesh axis, in view of those taken on the axes before."""
     mesh = call.mesh
     placements = [_present(operand, mesh) for operand in call.operands]
     decisions: list[Decision] = []
-    for axis, n in enumerate(mesh.mesh_shape):
-        rows = rule(call.operands, params, n)
-        _check_rows(call, rows)
-        reached = candidates(rows, call.operands, placements, mesh, axis)
+    for axis, name in enumerate(mesh.axis_names):
+        reached = candidates(rows[axis], call.operands, placements, mesh, axis)
         chosen = next((c for c in reached if c.is_allowed(call.region)), None)
-        decisions.append(Decision(mesh.axis_names[axis], reached, chosen))
+        decisions.append(Decision(name, reached, chosen))
         if chosen is None:
             raise ShardingError(blocked_text(call, decisions))
         for present, needed in zip(placements, chosen.row.needed_inputs, strict=True):
             present[axis] = needed
-    return decisions, tuple(map(tuple, placements))
+    return decisions
 
 
 def _present(operand: Operand, mesh: DeviceMesh) -> list[Placement]:
@@ -125,14 +125,14 @@ def _common_mesh(
     return first.mapping.mesh
 
 
-def _check_rows(call: Call, rows: Sequence[AxisAssignment]) -> None:
+def _check_rows(call: Call, rows: Sequence[Sequence[AxisAssignment]]) -> None:
     """Checks what a rule returned; rules may be written by users."""
-    if not rows:
+    if not all(rows):
         raise ShardingError(
             f"{call.op}: a placement rule must return at least one row, got none. "
             "Add the row with every operand Replicated."
         )
-    for row in rows:
+    for row in itertools.chain(*rows):
         if len(row.needed_inputs) != len(call.operands):
             raise ShardingError(
                 f"{call.op}: a row must place each of the {len(call.operands)} tensor "

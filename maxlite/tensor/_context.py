@@ -114,7 +114,7 @@ def current_realization_context(default: Any = _MISSING, /) -> Any:
 
 def realization_context(
     ctx: RealizationContext,
-) -> AbstractContextManager[RealizationContext]:
+) -> AbstractContextManager[RealizationContext | None]:
     """Makes ``ctx`` the current context for the length of a with-block.
 
     Source: max.experimental.tensor.realization_context.
@@ -122,6 +122,6 @@ def realization_context(
     return contextvar_context(_current, ctx)
 
 
-def outside() -> AbstractContextManager[None]:
+def outside() -> AbstractContextManager[RealizationContext | None]:
     """Suspends the current context: the block runs as if outside of any."""
     return contextvar_context(_current, None)

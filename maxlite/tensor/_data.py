@@ -35,9 +35,10 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
         return _from_numpy(who, cast("np.ndarray", data), dtype)
     if isinstance(data, np.generic):
         # A numpy scalar says its dtype, as an array does, unless another is wanted.
-        chosen = dtype or DType.from_jax(data.dtype)
-        check_scalar(cast("Any", data).item(), chosen)
-        return np.asarray(data).astype(chosen.to_jax())
+        scalar = cast("np.generic[Any]", data)
+        chosen = dtype or DType.from_jax(scalar.dtype)
+        check_scalar(scalar.item(), chosen)
+        return np.asarray(scalar).astype(chosen.to_jax())
     chosen = dtype or default
     try:
         values = np.array(data)

@@ -20,7 +20,7 @@ from maxlite.sharding._default_mesh import current_mesh, default_mesh
 from maxlite.support import contextvar_context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
     from maxlite.tensor._tensor import Tensor
@@ -67,7 +67,7 @@ def default_device(
 
 
 @contextmanager
-def defaults_like(like: Tensor) -> Iterator[None]:
+def defaults_like(like: Tensor) -> Generator[None]:
     """Takes default dtype and device from a tensor, for a with-block.
 
     Source: max.experimental.tensor.defaults_like.

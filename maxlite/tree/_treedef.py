@@ -234,7 +234,7 @@ def _take(treedef: TreeDef, value: Any, found: list[Any]) -> None:
     for child, part in zip(children, held, strict=True):
         if child.kind == "leaf":
             found.append(part)
-        else:
+        elif child.kind != "static" or child.meta is not part:
             _take(child, part, found)
 
 

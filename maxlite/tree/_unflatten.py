@@ -81,7 +81,7 @@ def assemble(treedef: TreeDef, children: Sequence[Any]) -> Any:
     if treedef.kind == "namedtuple":
         return treedef.meta(*children)
     cls, meta = treedef.meta
-    if not hasattr(cls, "__tree_unflatten__"):
+    if getattr(cls, "__tree_unflatten__", None) is None:
         raise TypeError(
             f"unflatten: {cls.__name__} must say how it is rebuilt, got only "
             "__tree_flatten__. Add a classmethod __tree_unflatten__(meta, children), "
@@ -99,7 +99,7 @@ def place_child(treedef: TreeDef, node: Any, key: Any, child: Any) -> None:
     """
     if treedef.kind != "node":
         node[key] = child
-    elif hasattr(cast("object", type(node)), "__tree_setattr__"):
+    elif getattr(cast("object", type(node)), "__tree_setattr__", None) is not None:
         node.__tree_setattr__(key, child)
     elif isinstance(key, str):
         setattr(node, key, child)
@@ -177,5 +177,6 @@ def _make_shell(treedef: TreeDef) -> Any:
         return cls(*arguments)
     if treedef.kind == "node":
         cls, meta = treedef.meta
-        return cls.__tree_empty__(meta) if hasattr(cls, "__tree_empty__") else None
+        make_empty = getattr(cls, "__tree_empty__", None)
+        return None if make_empty is None else make_empty(meta)
     return None

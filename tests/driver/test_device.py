@@ -11,7 +11,6 @@ import jax
 import numpy as np
 import pytest
 
-from maxlite import _backend
 from maxlite.driver import (
     CPU,
     Accelerator,
@@ -45,9 +44,9 @@ class FakeGpu:
 @pytest.fixture
 def gpus(monkeypatch):
     """Two accelerators beside the CPUs, for as long as a test runs."""
-    real, fakes = _backend.devices, [FakeGpu(0), FakeGpu(1)]
+    real, fakes = _device.devices, [FakeGpu(0), FakeGpu(1)]
     monkeypatch.setattr(
-        _backend, "devices", lambda name: fakes if name == "gpu" else real(name)
+        _device, "devices", lambda name: fakes if name == "gpu" else real(name)
     )
     for cache in ("_to_jax", "_from_jax", "_gpus"):
         monkeypatch.setattr(_device, cache, {})
@@ -57,9 +56,9 @@ def gpus(monkeypatch):
 @pytest.fixture
 def no_gpus(monkeypatch):
     """A machine of CPUs only, whatever there is."""
-    real = _backend.devices
+    real = _device.devices
     monkeypatch.setattr(
-        _backend, "devices", lambda name: real("cpu") if name == "cpu" else []
+        _device, "devices", lambda name: real("cpu") if name == "cpu" else []
     )
 
 
@@ -240,9 +239,9 @@ class TestAccelerators:
 
     def test_are_found_beside_a_preferred_cpu_and_under_another_name(self, monkeypatch):
         npu = FakeGpu(0, platform="npu")
-        found = {"npu": [npu], "cpu": _backend.devices("cpu")}
-        monkeypatch.setattr(_backend, "devices", lambda name: found.get(name, []))
-        monkeypatch.setattr(_backend, "default_platform", lambda: "npu")
+        found = {"npu": [npu], "cpu": _device.devices("cpu")}
+        monkeypatch.setattr(_device, "devices", lambda name: found.get(name, []))
+        monkeypatch.setattr(_device, "default_platform", lambda: "npu")
         assert accelerator_count() == 1
 
 

@@ -50,6 +50,17 @@ class Foreign:
 DTYPES = [bool, "int8", "int64", "uint64", "float16", "float32", "float64"]
 
 
+class TestCopyingIn:
+    @pytest.mark.parametrize("place", [aligned, misaligned])
+    @pytest.mark.parametrize("size", [3, 4 * MEBI])
+    def test_an_edit_right_after_does_not_show(self, place, size):
+        """JAX shares the one kind of memory, and reads the other one later."""
+        array = place(np.zeros(size))
+        buffer = Buffer.from_numpy(array)
+        array[...] = 9
+        assert not buffer.to_numpy().any()
+
+
 class TestBorrowing:
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("wrap", [np.asarray, Foreign])
@@ -233,9 +244,7 @@ class TestFiles:
 
     @pytest.mark.parametrize("mode", ["r+", "readwrite", "w+", "write"])
     def test_modes_that_write_are_refused(self, file, mode):
-        with pytest.raises(
-            NotImplementedError, match=r"Write the file with np\.memmap"
-        ):
+        with pytest.raises(NotImplementedError, match="Write the file with"):
             Buffer.mmap(file, DType.float32, (2,), mode=mode)
 
     @pytest.mark.parametrize("mode", ["zz"])

@@ -221,7 +221,7 @@ def test_an_object_in_a_tuple_is_shared():
 def test_a_shared_leaf_belongs_to_its_first_path():
     x = [1]
     assert tree.paths({"b": x, "a": {"k": x}}, shared=True) == {"a.k.0": 1}
-    assert tree.paths([x, x], leaf=list, shared=True) == {"0": [1]}
+    assert tree.paths((x, x), leaf=list, shared=True) == {"0": [1]}
 
 
 def test_constants_are_kept_by_value():
