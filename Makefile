@@ -5,10 +5,11 @@ JOBS ?= auto
 
 BIN := .venv/bin
 STAMP := .venv/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint format bench clean
+.PHONY: help venv demo test test-all lint format bench docs clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -17,7 +18,7 @@ venv: $(STAMP)  ## Set up .venv with the package, its tests and its linters
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
+	$(PIP) --editable '.[test,dev]'
 	touch $@
 
 demo: venv  ## Run the main job: a sharded transformer, staged, compiled and checked
@@ -41,6 +42,10 @@ format: venv  ## Mend style and format where a tool can
 
 bench: venv  ## Run the benchmarks, one after another
 	set -e; for file in benchmarks/[!_]*.py; do $(BIN)/python $$file; done
+
+docs: venv  ## Build the docs as pages, in build/docs
+	$(PIP) --editable '.[docs]'
+	$(BIN)/mkdocs build --quiet
 
 clean:  ## Remove what the other targets made
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

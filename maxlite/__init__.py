@@ -1,7 +1,7 @@
 """Sharded tensors and staged functions on JAX, with the API of MAX's max.experimental.
 
-The names that most programs need are here; each room has the rest: ``functional`` (ops),
-``tensor``, ``sharding``, ``compilation``, ``realization_context``, ``graph``,
+The names that most programs need are here. Each room has the rest: ``functional`` (the
+ops), ``tensor``, ``sharding``, ``compilation``, ``realization_context``, ``graph``,
 ``driver``, ``dtype``, ``tree``, ``support`` and ``testing``.
 """
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SIMULATED_DEVICES = 8
 """CPU devices asked for when the user has not chosen a count."""
 
+
 class JaxDevice(Protocol):
     """What is used of ``jax.Device``, for which JAX ships no types."""
 

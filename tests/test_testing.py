@@ -84,5 +84,5 @@ def test_shapes_that_do_not_broadcast_fail() -> None:
 def test_a_tensor_on_a_mesh_is_compared_by_its_global_value() -> None:
     mesh = DeviceMesh((CPU(), CPU()), (2,), ("x",))
     for placement in (Sharded(0), Partial()):
-        moved = Tensor([1.0, 2.0]).to(DeviceMapping(mesh, (placement,)))
+        moved = Tensor([1.0, 2.0]).to(mesh).to(DeviceMapping(mesh, (placement,)))
         assert_all_close([1.0, 2.0], moved)

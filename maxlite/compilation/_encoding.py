@@ -12,7 +12,6 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from maxlite import tree
 from maxlite._op_table import lookup
 from maxlite.driver import CPU, Accelerator
 from maxlite.dtype import DType
@@ -30,6 +29,7 @@ from maxlite.sharding import (
     Unknown,
 )
 from maxlite.sharding._action import Action
+from maxlite.tree import TreeDef
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,9 +93,11 @@ def decode(data: Json, graphs: Sequence[Graph] = ()) -> Any:
     Raises:
         ValueError: The data are not of that form.
     """
-    if not isinstance(data, dict):
+    if data.__class__ is not dict:
         return data
-    ((kind, content),) = cast("dict[str, Any]", data).items()
+    kind: str
+    content: Any
+    ((kind, content),) = data.items()
     match kind:
         case "float":
             return float.fromhex(content)
@@ -106,7 +108,8 @@ def decode(data: Json, graphs: Sequence[Graph] = ()) -> Any:
         case "dict":
             return {decode(k, graphs): decode(v, graphs) for k, v in content}
         case "region":
-            return Region(graphs[content[0]], decode(content[1]))
+            number, bindings = content
+            return Region(graphs[int(number)], decode(bindings))
         case _:
             return _KINDS[kind][2](content)
 
@@ -231,7 +234,7 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Json], Callable[[Json], Any]]
 # Trees --------------------------------------------------------------------------------
 
 
-def encode_tree(treedef: tree.TreeDef) -> Json:
+def encode_tree(treedef: TreeDef) -> Json:
     """Writes the definition of a tree, statics inside.
 
     Raises:
@@ -245,7 +248,7 @@ def encode_tree(treedef: tree.TreeDef) -> Json:
     return [treedef.kind, children, encode(treedef.keys), meta]
 
 
-def decode_tree(data: Json) -> tree.TreeDef:
+def decode_tree(data: Json) -> TreeDef:
     """Reads what :func:`encode_tree` wrote.
 
     Raises:
@@ -254,10 +257,10 @@ def decode_tree(data: Json) -> tree.TreeDef:
     kind, children, keys, meta = data
     read = _read_class(meta) if kind in ("namedtuple", "node") else decode(meta)
     nodes = tuple(decode_tree(child) for child in children)
-    return tree.TreeDef(kind, nodes, decode(keys), read)
+    return TreeDef(kind, nodes, decode(keys), read)
 
 
-def _write_class(treedef: tree.TreeDef) -> Json:
+def _write_class(treedef: TreeDef) -> Json:
     if treedef.kind == "namedtuple":
         cls, meta = treedef.meta, None
         fields = list(cls._fields)
@@ -392,11 +395,12 @@ def _decode_graph(
     data: Json, graphs: Sequence[Graph], arrays: Sequence[jax.Array]
 ) -> Graph:
     graph = Graph(data["name"])
+    where: Sequence[Any] = arrays
     values: dict[int, TensorValue] = {}
 
     def value_of(reference: Json) -> TensorValue:
-        if isinstance(reference, dict):
-            number, described = cast("dict[str, Any]", reference)["literal"]
+        if reference.__class__ is dict:
+            number, described = reference["literal"]
             return TensorValue(_read_spec(described), Literal(decode(number)))
         return values[reference]
 
@@ -404,7 +408,7 @@ def _decode_graph(
         external = External(name, placeholder)
         values[key] = graph.add_external(external, _read_spec(described))
     for key, number, described in data["captures"]:
-        values[key] = graph.capture(arrays[number], _read_spec(described))
+        values[key] = graph.capture(where[number], _read_spec(described))
     for key, mutable, described in data["parameters"]:
         values[key] = graph.add_parameter(_read_spec(described), mutable=mutable)
     for node in data["nodes"]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from maxlite import tree
+from maxlite.tree import unflatten
 
 if TYPE_CHECKING:
     from maxlite.tree import TreeDef
@@ -72,7 +72,7 @@ def _sequence_collector(kind: type[Any], children: Sequence[TreeDef]) -> Collect
     if all(child.kind == "leaf" for child in children):
 
         def collect_flat(value: Any, leaves: list[Any]) -> bool:
-            if type(value) is not kind or len(value) != count:
+            if value.__class__ is not kind or len(value) != count:
                 return False
             leaves += value
             return True
@@ -81,7 +81,7 @@ def _sequence_collector(kind: type[Any], children: Sequence[TreeDef]) -> Collect
     plans = [collector(child) for child in children]
 
     def collect(value: Any, leaves: list[Any]) -> bool:
-        if type(value) is not kind or len(value) != count:
+        if value.__class__ is not kind or len(value) != count:
             return False
         for plan, child in zip(plans, value, strict=True):
             if not plan(child, leaves):
@@ -99,7 +99,7 @@ def _dict_collector(keys: Sequence[Any], children: Sequence[TreeDef]) -> Collect
         pick = itemgetter(*keys)
 
         def collect_flat(value: Any, leaves: list[Any]) -> bool:
-            if type(value) is not dict or len(value) != count:
+            if value.__class__ is not dict or len(value) != count:
                 return False
             try:
                 leaves += pick(value)
@@ -111,7 +111,7 @@ def _dict_collector(keys: Sequence[Any], children: Sequence[TreeDef]) -> Collect
     plans = [(key, collector(child)) for key, child in zip(keys, children, strict=True)]
 
     def collect(value: Any, leaves: list[Any]) -> bool:
-        if type(value) is not dict or len(value) != count:
+        if value.__class__ is not dict or len(value) != count:
             return False
         return all(key in value and plan(value[key], leaves) for key, plan in plans)
 
@@ -143,8 +143,8 @@ def rebuilder(treedef: TreeDef) -> Rebuild:
                 keys = treedef.keys
                 return lambda leaves: dict(zip(keys, leaves, strict=True))
             case _:
-                return lambda leaves: tree.unflatten(treedef, leaves)
-    return lambda leaves: tree.unflatten(treedef, leaves)
+                return lambda leaves: unflatten(treedef, leaves)
+    return lambda leaves: unflatten(treedef, leaves)
 
 
 def _only(leaves: Sequence[Any]) -> Any:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from maxlite import tree
 from maxlite.graph import AlgebraicDim, BufferType, TensorType
 from maxlite.graph._shape import compact_shape
 from maxlite.graph._spec import Spec, spec
@@ -20,6 +19,8 @@ from maxlite.sharding import BufferLayout, TensorLayout
 from maxlite.sharding._layout import as_layout
 from maxlite.tensor._defaults import plain
 from maxlite.tensor._tensor import Tensor
+from maxlite.tree import TreeDef, flatten, paths
+from maxlite.tree import map as map_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def flatten_layouts(
     who: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[TensorLayout], tree.TreeDef]:
+) -> tuple[list[TensorLayout], TreeDef]:
     """Flattens the arguments that a function is staged with.
 
     Args:
@@ -42,13 +43,13 @@ def flatten_layouts(
         TypeError: A Tensor stands where a layout belongs.
         ValueError: An argument's dim is an expression, which no call could bind.
     """
-    arguments = tree.map(as_layout, (args, kwargs), leaf=(TensorType, BufferType))
-    for path in tree.paths(arguments, leaf=Tensor):
+    arguments = map_tree(as_layout, (args, kwargs), leaf=(TensorType, BufferType))
+    for path in paths(arguments, leaf=Tensor):
         raise TypeError(
             f"{who}: {argument_name(path)} must be a layout, got a Tensor. Pass its "
             ".layout, and the tensor itself when the compiled function is called."
         )
-    layouts, treedef = tree.flatten(arguments, leaf=TensorLayout)
+    layouts, treedef = flatten(arguments, leaf=TensorLayout)
     for path, layout in zip(treedef.leaf_paths, layouts, strict=True):
         _check_dims(who, path, layout)
     return layouts, treedef

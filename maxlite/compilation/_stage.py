@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from maxlite import tree
 from maxlite.compilation._signature import (
     argument_name,
     flatten_layouts,
@@ -20,6 +19,7 @@ from maxlite.lowering import stablehlo_text
 from maxlite.realization_context import GraphRealizationContext
 from maxlite.tensor._context import realization_context
 from maxlite.tensor._tensor import Tensor
+from maxlite.tree import TreeDef, flatten, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -66,7 +66,7 @@ class StagedGraph(Generic[P, R]):
         fn: Callable[P, R],
         graph: Graph,
         layouts: Sequence[TensorLayout],
-        treedef: tree.TreeDef,
+        treedef: TreeDef,
         signal_device_ids: tuple[int, ...] = (),
         *,
         prefix: str = "",
@@ -80,10 +80,11 @@ class StagedGraph(Generic[P, R]):
             ctx.add_parameter(layout_spec(layout), mutable=is_mutable(layout))
             for layout in layouts
         ]
-        args, kwargs = tree.unflatten(treedef, arguments)
+        args, kwargs = unflatten(treedef, arguments)
+        body: Callable[..., Any] = fn
         with realization_context(ctx):
-            result = fn(*args, **kwargs)
-            leaves, self.out_tree = tree.flatten(result, leaf=Tensor)
+            result = body(*args, **kwargs)
+            leaves, self.out_tree = flatten(result, leaf=Tensor)
             graph.outputs = [ctx.add_source(leaf).value for leaf in leaves]
         self._finish(graph)
         self.in_layouts = list(layouts)
@@ -99,7 +100,7 @@ class StagedGraph(Generic[P, R]):
 
     @classmethod
     def restored(
-        cls, graph: Graph, in_tree: tree.TreeDef, out_tree: tree.TreeDef
+        cls, graph: Graph, in_tree: TreeDef, out_tree: TreeDef
     ) -> StagedGraph[..., Any]:
         """Makes a staged graph from a program that was recorded before."""
         staged: StagedGraph[..., Any] = object.__new__(cls)

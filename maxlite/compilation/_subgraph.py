@@ -7,7 +7,6 @@ import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from maxlite import tree
 from maxlite._op_table import Op, register
 from maxlite.compilation._signature import graph_name
 from maxlite.compilation._stage import check_callable
@@ -22,6 +21,7 @@ from maxlite.realization_context import GraphRealizationContext
 from maxlite.realization_context._eager import graph_context
 from maxlite.tensor._context import realization_context
 from maxlite.tensor._tensor import Tensor
+from maxlite.tree import TreeDef, flatten, unflatten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,8 +77,8 @@ class _Body:
     """A recorded body: its graph and the tree of its result."""
 
     graph: Graph
-    out_tree: tree.TreeDef
-    treedef: tree.TreeDef
+    out_tree: TreeDef
+    treedef: TreeDef
 
 
 def _call(
@@ -89,7 +89,7 @@ def _call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> R:
-    tensors, treedef = tree.flatten((args, kwargs), leaf=Tensor)
+    tensors, treedef = flatten((args, kwargs), leaf=Tensor)
     cache = cast("dict[Any, list[_Body]]", ctx.subgraph_cache)
     for tensor in tensors:
         ctx.add_source(tensor)
@@ -103,7 +103,7 @@ def _call(
         known.append(body)
     hidden = _hidden_values(ctx, body.graph, prefix)
     results = call_graph(ctx, Region(body.graph), hidden, tensors)
-    return cast("R", tree.unflatten(body.out_tree, results))
+    return cast("R", unflatten(body.out_tree, results))
 
 
 def _record(
@@ -112,16 +112,16 @@ def _record(
     name: str,
     prefix: str,
     signature: Sequence[tuple[Spec, bool]],
-    treedef: tree.TreeDef,
+    treedef: TreeDef,
 ) -> _Body:
     inner = GraphRealizationContext(Graph(name), prefix=ctx.prefix + prefix)
     inner.subgraph_cache = ctx.subgraph_cache
     inner.is_subgraph = True
     arguments = [inner.add_parameter(s, mutable=write) for s, write in signature]
-    args, kwargs = tree.unflatten(treedef, arguments)
+    args, kwargs = unflatten(treedef, arguments)
     with realization_context(inner):
         result = fn(*args, **kwargs)
-        leaves, out_tree = tree.flatten(result, leaf=Tensor)
+        leaves, out_tree = flatten(result, leaf=Tensor)
         inner.graph.outputs = [inner.add_source(leaf).value for leaf in leaves]
     return _Body(inner.graph, out_tree, treedef)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
@@ -87,7 +87,7 @@ def _as_tensor(who: str, name: str, given: Any) -> Tensor:
     if isinstance(given, Tensor):
         return given
     if isinstance(given, np.ndarray):
-        return from_numpy(given, on_device(CPU()))
+        return from_numpy(cast("np.ndarray", given), on_device(CPU()))
     if isinstance(given, jax.Array):
         return from_jax(given)
     if hasattr(given, "__dlpack__"):

@@ -52,9 +52,7 @@ def transfer_to(t: Tensor, target: Device | DeviceMapping | DeviceRef) -> Tensor
 
 
 @front
-def move(
-    t: Tensor, target: Device | DeviceMesh | DeviceMapping | DeviceRef
-) -> Tensor:
+def move(t: Tensor, target: Device | DeviceMesh | DeviceMapping | DeviceRef) -> Tensor:
     """Moves a tensor to a device, a mesh or a mapping. See :func:`transfer_to`.
 
     A mesh keeps the placements of a distributed tensor and replicates any other.

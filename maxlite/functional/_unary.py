@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import jax
 from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.dtype import BOOL, FLOATS, NUMBERS, DType
+from maxlite.dtype import BOOL, FLOATS, DType
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._infer import SIGNED_NUMBERS, check_dtype
 from maxlite.sharding.rules import linear_unary_rule, unary_rule
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from maxlite.tensor._tensor import Tensor
 
 
-def _row(
+def unary_row(
     name: str,
     fn: Callable[..., Any],
     allowed: frozenset[DType] = FLOATS,
@@ -49,75 +48,22 @@ def _row(
     )
 
 
-def _relu(x: jax.Array) -> jax.Array:
-    return jnp.maximum(x, jnp.zeros((), x.dtype))
-
-
-def _gelu(x: jax.Array, *, approximate: str) -> jax.Array:
-    if approximate == "quick":
-        return x * jax.nn.sigmoid(x * jnp.asarray(1.702, x.dtype))
-    return jax.nn.gelu(x, approximate=approximate == "tanh")
-
-
-_ABS = _row("abs", jnp.abs, SIGNED_NUMBERS)
-_ACOS = _row("acos", jnp.arccos)
-_ATANH = _row("atanh", jnp.arctanh)
-_CEIL = _row("ceil", jnp.ceil)
-_COS = _row("cos", jnp.cos)
-_ERF = _row("erf", lax.erf)
-_EXP = _row("exp", jnp.exp)
-_FLOOR = _row("floor", jnp.floor)
-_GELU = _row("gelu", _gelu, params=("approximate",))
-_IS_INF = _row("is_inf", jnp.isinf, FLOATS, to=DType.bool)
-_IS_NAN = _row("is_nan", jnp.isnan, FLOATS, to=DType.bool)
-_LOG = _row("log", jnp.log)
-_LOG1P = _row("log1p", jnp.log1p)
-_LOGICAL_NOT = _row("logical_not", jnp.logical_not, BOOL, error=ValueError)
-_NEGATE = _row("negate", jnp.negative, SIGNED_NUMBERS, linear=True)
-_RELU = _row("relu", _relu, NUMBERS)
-_ROUND = _row("round", jnp.round)
-_RSQRT = _row("rsqrt", lax.rsqrt)
-_SIGMOID = _row("sigmoid", jax.nn.sigmoid)
-_SILU = _row("silu", jax.nn.silu)
-_SIN = _row("sin", jnp.sin)
-_SQRT = _row("sqrt", jnp.sqrt)
-_TANH = _row("tanh", jnp.tanh)
-_TRUNC = _row("trunc", jnp.trunc)
-
-
-def _cast(x: jax.Array, *, dtype: DType) -> jax.Array:
-    target = dtype.to_jax()
-    if jnp.issubdtype(x.dtype, jnp.inexact) and jnp.issubdtype(target, jnp.integer):
-        return _float_to_integer(x, target)
-    return x.astype(target)
-
-
-def _float_to_integer(x: jax.Array, target: Any) -> jax.Array:
-    """Truncates; what does not fit saturates and NaN becomes 0, on every backend."""
-    info = jnp.iinfo(target)
-    # The largest integer need not be a float: compare with the power of two above it.
-    wide = x.astype(jnp.float64)
-    above = wide >= float(info.max) + 1.0
-    below = wide <= float(info.min) - 1.0
-    inside = jnp.where(above | below | jnp.isnan(x), jnp.zeros((), x.dtype), x)
-    cut = inside.astype(target)
-    cut = jnp.where(above, jnp.asarray(info.max, target), cut)
-    return jnp.where(below, jnp.asarray(info.min, target), cut)
-
-
-def _infer_cast(x: Spec, *, dtype: DType) -> tuple[DType, Any]:
-    return dtype, x.shape
-
-
-_CAST = register(
-    Op(
-        name="cast",
-        fn=_cast,
-        infer=_infer_cast,
-        rule=unary_rule,
-        params=("dtype",),
-    )
-)
+_ABS = unary_row("abs", jnp.abs, SIGNED_NUMBERS)
+_ACOS = unary_row("acos", jnp.arccos)
+_ATANH = unary_row("atanh", jnp.arctanh)
+_COS = unary_row("cos", jnp.cos)
+_ERF = unary_row("erf", lax.erf)
+_EXP = unary_row("exp", jnp.exp)
+_IS_INF = unary_row("is_inf", jnp.isinf, FLOATS, to=DType.bool)
+_IS_NAN = unary_row("is_nan", jnp.isnan, FLOATS, to=DType.bool)
+_LOG = unary_row("log", jnp.log)
+_LOG1P = unary_row("log1p", jnp.log1p)
+_LOGICAL_NOT = unary_row("logical_not", jnp.logical_not, BOOL, error=ValueError)
+_NEGATE = unary_row("negate", jnp.negative, SIGNED_NUMBERS, linear=True)
+_RSQRT = unary_row("rsqrt", lax.rsqrt)
+_SIN = unary_row("sin", jnp.sin)
+_SQRT = unary_row("sqrt", jnp.sqrt)
+_TANH = unary_row("tanh", jnp.tanh)
 
 
 @front
@@ -181,25 +127,6 @@ def atanh(x: Tensor) -> Tensor:
 
 
 @front
-def ceil(x: Tensor) -> Tensor:
-    """Rounds up to whole numbers, keeping the float dtype.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.ceil.
-
-    >>> from maxlite.tensor import Tensor
-    >>> ceil(Tensor([1.2])).item()
-    2.0
-    """
-    return apply(_CEIL, (as_tensor("ceil", x),))
-
-
-@front
 def cos(x: Tensor) -> Tensor:
     """Computes the cosine of angles in radians.
 
@@ -254,52 +181,6 @@ def exp(x: Tensor) -> Tensor:
     1.0
     """
     return apply(_EXP, (as_tensor("exp", x),))
-
-
-@front
-def floor(x: Tensor) -> Tensor:
-    """Rounds down to whole numbers, keeping the float dtype.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.floor.
-
-    >>> from maxlite.tensor import Tensor
-    >>> floor(Tensor([-1.2])).item()
-    -2.0
-    """
-    return apply(_FLOOR, (as_tensor("floor", x),))
-
-
-@front
-def gelu(x: Tensor, approximate: str = "none") -> Tensor:
-    """Applies the Gaussian error linear unit.
-
-    Args:
-        x: Any shape; floats.
-        approximate: ``"none"`` is exact, through erf; ``"tanh"`` and ``"quick"``
-            (``x * sigmoid(1.702 x)``) are cheaper.
-
-    Raises:
-        TypeError: ``x`` is no float.
-        ValueError: An unknown approximation.
-
-    Source: max.experimental.functional.gelu.
-
-    >>> from maxlite.tensor import Tensor
-    >>> gelu(Tensor([0.0]), approximate="tanh").item()
-    0.0
-    """
-    if approximate not in ("none", "tanh", "quick"):
-        raise ValueError(
-            "gelu: approximate must be 'none', 'tanh' or 'quick', got "
-            f"{approximate!r}. Choose one of them."
-        )
-    return apply(_GELU, (as_tensor("gelu", x),), approximate)
 
 
 @front
@@ -424,44 +305,6 @@ def negate(x: Tensor) -> Tensor:
 
 
 @front
-def relu(x: Tensor) -> Tensor:
-    """Replaces negative elements by 0; NaN stays NaN.
-
-    Args:
-        x: Any shape; integers or floats.
-
-    Raises:
-        TypeError: ``x`` is bool.
-
-    Source: max.experimental.functional.relu.
-
-    >>> from maxlite.tensor import Tensor
-    >>> relu(Tensor([-1.0, 2.0])).to_numpy().tolist()
-    [0.0, 2.0]
-    """
-    return apply(_RELU, (as_tensor("relu", x),))
-
-
-@front
-def round(x: Tensor) -> Tensor:
-    """Rounds to whole numbers, halves to the even one.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.round.
-
-    >>> from maxlite.tensor import Tensor
-    >>> round(Tensor([0.5, 1.5])).to_numpy().tolist()
-    [0.0, 2.0]
-    """
-    return apply(_ROUND, (as_tensor("round", x),))
-
-
-@front
 def rsqrt(x: Tensor) -> Tensor:
     """Computes ``1 / sqrt(x)``: infinite at 0, NaN below.
 
@@ -478,44 +321,6 @@ def rsqrt(x: Tensor) -> Tensor:
     0.5
     """
     return apply(_RSQRT, (as_tensor("rsqrt", x),))
-
-
-@front
-def sigmoid(x: Tensor) -> Tensor:
-    """Computes ``1 / (1 + exp(-x))``.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.sigmoid.
-
-    >>> from maxlite.tensor import Tensor
-    >>> sigmoid(Tensor([0.0])).item()
-    0.5
-    """
-    return apply(_SIGMOID, (as_tensor("sigmoid", x),))
-
-
-@front
-def silu(x: Tensor) -> Tensor:
-    """Computes ``x * sigmoid(x)``, also known as swish.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.silu.
-
-    >>> from maxlite.tensor import Tensor
-    >>> silu(Tensor([0.0])).item()
-    0.0
-    """
-    return apply(_SILU, (as_tensor("silu", x),))
 
 
 @front
@@ -573,54 +378,3 @@ def tanh(x: Tensor) -> Tensor:
     0.0
     """
     return apply(_TANH, (as_tensor("tanh", x),))
-
-
-@front
-def trunc(x: Tensor) -> Tensor:
-    """Drops the fraction, keeping the float dtype.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.trunc.
-
-    >>> from maxlite.tensor import Tensor
-    >>> trunc(Tensor([-1.7])).item()
-    -1.0
-    """
-    return apply(_TRUNC, (as_tensor("trunc", x),))
-
-
-@front
-def cast(x: Tensor, dtype: DType) -> Tensor:
-    """Converts the elements to another dtype.
-
-    Floats become integers by truncation; what does not fit saturates, and NaN becomes
-    0. Integers wrap around. What is not zero becomes True.
-
-    Args:
-        x: Any shape and dtype.
-        dtype: A DType.
-
-    Returns:
-        Shape and placement of ``x``; ``x`` itself when it has the dtype already.
-
-    Raises:
-        TypeError: ``dtype`` is no DType.
-
-    Source: max.experimental.functional.cast.
-
-    >>> from maxlite.tensor import Tensor
-    >>> cast(Tensor([1.7, -1.7]), DType.int32).to_numpy().tolist()
-    [1, -1]
-    """
-    if not isinstance(dtype, DType):
-        raise TypeError(
-            f"cast: dtype must be a DType, got {type(dtype).__name__}. Use "
-            "DType.float32, or DType.from_numpy(dtype)."
-        )
-    as_tensor("cast", x)
-    return x if x.dtype is dtype else apply(_CAST, (x,), dtype)

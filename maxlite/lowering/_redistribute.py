@@ -13,7 +13,7 @@ hidden leading axis for every mesh axis that holds a pending sum (Partial). Its 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 from jax import lax
@@ -143,7 +143,7 @@ def _reduce_scatter(
     after = [*current[:axis], wanted, *current[axis + 1 :]]
     dimension = _hidden(after) + wanted.axis
 
-    psum_scatter: Any = lax.psum_scatter
+    psum_scatter = cast("Any", lax.psum_scatter)
 
     def local(block: jax.Array) -> Any:
         return psum_scatter(

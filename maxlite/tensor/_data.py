@@ -81,7 +81,6 @@ def _plain(value: Any, values: np.ndarray) -> bool | int | float:
 
 
 def _first_stranger(data: Any) -> str:
-    while isinstance(data, (list, tuple)) and data:
-        items = cast("Sequence[Any]", data)
-        data = next((x for x in items if not isinstance(x, (int, float))), items[0])
+    while data.__class__ in (list, tuple) and data:
+        data = next((x for x in data if not isinstance(x, (int, float))), data[0])
     return type(data).__name__

@@ -448,4 +448,3 @@ def shard_arrays(tensor: Tensor) -> list[jax.Array]:
         return ordered
     with x64():
         return [shard.reshape(shard.shape[hidden:]) for shard in ordered]
-

@@ -35,7 +35,7 @@ def reshape_rule(
         shape: Shape of the result.
     """
     (x,) = operands
-    return following_rows(_kept_axes(x, params["shape"]))
+    return following_rows(_kept_axes(x, params["shape"]).items())
 
 
 def flatten_rule(
@@ -54,18 +54,18 @@ def flatten_rule(
     )
 
 
-def _kept_axes(x: Operand, shape: Sequence[int | Dim]) -> list[tuple[int, int]]:
-    """Finds where the sharded axes go, as pairs; none if one of them cannot be kept."""
-    kept: list[tuple[int, int]] = []
+def _kept_axes(x: Operand, shape: Sequence[int | Dim]) -> dict[int, int]:
+    """Finds where the sharded axes go; nowhere if one of them cannot be kept."""
+    kept: dict[int, int] = {}
     for source in range(len(x.shape)):
         if not x.mapping.sharding_axes(source):
             continue
         target = _axis_starting_with(num_elements(x.shape[:source]), shape)
-        if target is None or not _cuts_agree(
-            x.shape[source], shape[target], shard_count(x, source)
-        ):
-            return []
-        kept.append((source, target))
+        if target is None or target in kept.values():
+            return {}
+        if not _cuts_agree(x.shape[source], shape[target], shard_count(x, source)):
+            return {}
+        kept[source] = target
     return kept
 
 

@@ -1,0 +1,167 @@
+"""Rounding to whole numbers, and conversion between dtypes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jax import numpy as jnp
+
+from maxlite._op_table import Op, front, register
+from maxlite.dtype import DType
+from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._unary import unary_row
+from maxlite.sharding.rules import unary_rule
+
+if TYPE_CHECKING:
+    from maxlite.graph._spec import Spec
+    from maxlite.tensor._tensor import Tensor
+
+
+_CEIL = unary_row("ceil", jnp.ceil)
+_FLOOR = unary_row("floor", jnp.floor)
+_ROUND = unary_row("round", jnp.round)
+_TRUNC = unary_row("trunc", jnp.trunc)
+
+
+def _cast(x: jax.Array, *, dtype: DType) -> jax.Array:
+    target = dtype.to_jax()
+    if jnp.issubdtype(x.dtype, jnp.inexact) and jnp.issubdtype(target, jnp.integer):
+        return _float_to_integer(x, target)
+    return x.astype(target)
+
+
+def _float_to_integer(x: jax.Array, target: Any) -> jax.Array:
+    """Truncates; what does not fit saturates and NaN becomes 0, on every backend."""
+    info = jnp.iinfo(target)
+    # The largest integer need not be a float: compare with the power of two above it.
+    wide = x.astype(jnp.float64)
+    above = wide >= float(info.max) + 1.0
+    below = wide <= float(info.min) - 1.0
+    inside = jnp.where(above | below | jnp.isnan(x), jnp.zeros((), x.dtype), x)
+    cut = inside.astype(target)
+    cut = jnp.where(above, jnp.asarray(info.max, target), cut)
+    return jnp.where(below, jnp.asarray(info.min, target), cut)
+
+
+def _infer_cast(x: Spec, *, dtype: DType) -> tuple[DType, Any]:
+    return dtype, x.shape
+
+
+_CAST = register(
+    Op(
+        name="cast",
+        fn=_cast,
+        infer=_infer_cast,
+        rule=unary_rule,
+        params=("dtype",),
+    )
+)
+
+
+@front
+def ceil(x: Tensor) -> Tensor:
+    """Rounds up to whole numbers, keeping the float dtype.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: max.experimental.functional.ceil.
+
+    >>> from maxlite.tensor import Tensor
+    >>> ceil(Tensor([1.2])).item()
+    2.0
+    """
+    return apply(_CEIL, (as_tensor("ceil", x),))
+
+
+@front
+def floor(x: Tensor) -> Tensor:
+    """Rounds down to whole numbers, keeping the float dtype.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: max.experimental.functional.floor.
+
+    >>> from maxlite.tensor import Tensor
+    >>> floor(Tensor([-1.2])).item()
+    -2.0
+    """
+    return apply(_FLOOR, (as_tensor("floor", x),))
+
+
+@front
+def round(x: Tensor) -> Tensor:
+    """Rounds to whole numbers, halves to the even one.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: max.experimental.functional.round.
+
+    >>> from maxlite.tensor import Tensor
+    >>> round(Tensor([0.5, 1.5])).to_numpy().tolist()
+    [0.0, 2.0]
+    """
+    return apply(_ROUND, (as_tensor("round", x),))
+
+
+@front
+def trunc(x: Tensor) -> Tensor:
+    """Drops the fraction, keeping the float dtype.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: max.experimental.functional.trunc.
+
+    >>> from maxlite.tensor import Tensor
+    >>> trunc(Tensor([-1.7])).item()
+    -1.0
+    """
+    return apply(_TRUNC, (as_tensor("trunc", x),))
+
+
+@front
+def cast(x: Tensor, dtype: DType) -> Tensor:
+    """Converts the elements to another dtype.
+
+    Floats become integers by truncation; what does not fit saturates, and NaN becomes
+    0. Integers wrap around. What is not zero becomes True.
+
+    Args:
+        x: Any shape and dtype.
+        dtype: A DType.
+
+    Returns:
+        Shape and placement of ``x``; ``x`` itself when it has the dtype already.
+
+    Raises:
+        TypeError: ``dtype`` is no DType.
+
+    Source: max.experimental.functional.cast.
+
+    >>> from maxlite.tensor import Tensor
+    >>> cast(Tensor([1.7, -1.7]), DType.int32).to_numpy().tolist()
+    [1, -1]
+    """
+    if not isinstance(dtype, DType):
+        raise TypeError(
+            f"cast: dtype must be a DType, got {type(dtype).__name__}. Use "
+            "DType.float32, or DType.from_numpy(dtype)."
+        )
+    as_tensor("cast", x)
+    return x if x.dtype is dtype else apply(_CAST, (x,), dtype)
