@@ -1,9 +1,9 @@
 """Timing two ways of doing the same work against each other.
 
 One machine is never quiet twice. So the two sides are timed in turn, A B A B, in one
-process, and what counts is the ratio: what disturbs a round disturbs both sides of it.
-Times are medians over the rounds, the ratio is that of the medians, and its spread are
-the quartiles of the ratios of single rounds. A round is shorter than the turn that an
+process, and what counts is the ratio within a round: a clock that slows down halfway
+slows both sides. Times and ratios are medians over the rounds; the spread of a ratio is
+given by its quartiles. A round is shorter than the turn that an
 operating system gives a process, so most rounds pass undisturbed on a busy machine too.
 The garbage collector is off while the clock runs.
 """
@@ -23,6 +23,13 @@ from typing import Any
 ROUND_SECONDS = 0.001
 """How long one side of a round takes at least; a fast call is repeated to fill it."""
 
+Side = tuple[Callable[[], Any], Callable[[Any], object]]
+"""What does the work once, and what waits until a result of it is there."""
+
+
+def no_wait(result: Any) -> None:
+    """Waits for nothing: the result is there when the call returns."""
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -33,14 +40,15 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        return statistics.median(self.ours) / statistics.median(self.theirs)
+        """The median of the ratios of the rounds."""
+        return self.quartiles[1]
 
     @property
-    def spread(self) -> tuple[float, float]:
-        """The quartiles of the ratios of single rounds."""
+    def quartiles(self) -> tuple[float, float, float]:
+        """Lower quartile, median and upper quartile of the ratios of the rounds."""
         ratios = [a / b for a, b in zip(self.ours, self.theirs, strict=True)]
-        low, _, high = statistics.quantiles(ratios, n=4, method="inclusive")
-        return low, high
+        low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
+        return low, middle, high
 
 
 def compare(
@@ -48,8 +56,8 @@ def compare(
     theirs: Callable[[], Any],
     *,
     rounds: int,
-    wait_ours: Callable[[Any], object] = lambda result: None,
-    wait_theirs: Callable[[Any], object] = lambda result: None,
+    wait_ours: Callable[[Any], object] = no_wait,
+    wait_theirs: Callable[[Any], object] = no_wait,
     calls: int | None = None,
 ) -> Comparison:
     """Times two functions in interleaved rounds.
@@ -64,25 +72,40 @@ def compare(
         calls: Calls of each side in a round; None fills a round with as many as fit.
     """
     sides = ((ours, wait_ours), (theirs, wait_theirs))
+    return Comparison(*interleave(sides, rounds=rounds, calls=calls))
+
+
+def interleave(
+    sides: Sequence[Side], *, rounds: int, calls: int | None = None
+) -> list[tuple[float, ...]]:
+    """Times any number of sides in turn.
+
+    Returns:
+        Per side its seconds per call, one figure per round.
+    """
     for work, wait in sides:
         wait(work())
-    seconds: tuple[list[float], list[float]] = ([], [])
+    seconds: list[list[float]] = [[] for _ in sides]
     with garbage_kept():
         counts = [calls or _calls_to_fill_a_round(*side) for side in sides]
         for _ in range(rounds):
             for side, count, found in zip(sides, counts, seconds, strict=True):
                 found.append(_seconds(*side, count) / count)
-    return Comparison(tuple(seconds[0]), tuple(seconds[1]))
+    return [tuple(found) for found in seconds]
 
 
-def _calls_to_fill_a_round(work: Callable[[], Any], wait: Callable[[Any], object]) -> int:
+def _calls_to_fill_a_round(
+    work: Callable[[], Any], wait: Callable[[Any], object]
+) -> int:
     count = 1
     while (taken := _seconds(work, wait, count)) < ROUND_SECONDS:
         count = max(2 * count, math.ceil(count * ROUND_SECONDS / taken))
     return count
 
 
-def _seconds(work: Callable[[], Any], wait: Callable[[Any], object], count: int) -> float:
+def _seconds(
+    work: Callable[[], Any], wait: Callable[[Any], object], count: int
+) -> float:
     result = None
     start = time.perf_counter()
     for _ in range(count):
@@ -102,7 +125,7 @@ def garbage_kept() -> Iterator[None]:
         gc.enable()
 
 
-# The table ------------------------------------------------------------------------------
+# The table --------------------------------------------------------------------------
 
 
 def rounds_asked(description: str | None, default: int) -> int:
@@ -126,17 +149,15 @@ def print_row(
     print(f"| {what} | {ours} | {theirs} | {ratio} | {budget} |", flush=True)
 
 
-def print_comparison(
-    what: str, found: Comparison, budget: float | None = None
-) -> None:
+def print_comparison(what: str, found: Comparison, budget: float | None = None) -> None:
     """Prints one row of times; a ratio over its budget says so."""
-    low, high = found.spread
-    ratio = f"{found.ratio:.2f} ({low:.2f} to {high:.2f})"
+    low, middle, high = found.quartiles
+    ratio = f"{middle:.2f} ({low:.2f} to {high:.2f})"
     print_row(
         what,
         median_time(found.ours),
         median_time(found.theirs),
-        ratio if budget is None else within(found.ratio, budget, ratio),
+        ratio if budget is None else within(middle, budget, ratio),
         "" if budget is None else f"{budget}",
     )
 

@@ -27,6 +27,20 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
+__all__ = [
+    "ALL",
+    "BOOL",
+    "FLOATS",
+    "INTEGERS",
+    "NUMBERS",
+    "SIGNED",
+    "UNSIGNED",
+    "DType",
+    "check_scalar",
+    "finfo",
+    "promote",
+]
+
 
 class DType(Enum):
     """The type of a tensor's elements.
@@ -440,12 +454,25 @@ def _promotions() -> dict[tuple[DType, DType], DType]:
 
 
 BOOL = frozenset({DType.bool})
+"""The bool type alone."""
+
 SIGNED = frozenset({DType.int8, DType.int16, DType.int32, DType.int64})
+"""Integers with a sign."""
+
 UNSIGNED = frozenset({DType.uint8, DType.uint16, DType.uint32, DType.uint64})
+"""Integers without a sign."""
+
 INTEGERS = SIGNED | UNSIGNED
+"""All integers; bool is none."""
+
 FLOATS = frozenset(member for member in DType if "float" in member.name)
+"""Floating-point types of all widths."""
+
 NUMBERS = INTEGERS | FLOATS
+"""Everything but bool."""
+
 ALL = frozenset(DType)
+"""Every member."""
 
 _FLOAT8 = frozenset(member for member in DType if member.name.startswith("float8"))
 _UNKNOWN_TO_JAX = frozenset({DType.float6_e2m3fn, DType.float6_e3m2fn})

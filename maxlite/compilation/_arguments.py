@@ -13,10 +13,11 @@ from maxlite.compilation._signature import expected_text
 from maxlite.driver import Buffer
 from maxlite.graph import Dim
 from maxlite.graph._shape import symbols_of
+from maxlite.lowering import complete_sizes
 from maxlite.tensor._tensor import Tensor, from_jax
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from maxlite.graph import Graph
     from maxlite.graph._spec import Spec
@@ -63,14 +64,15 @@ class ArgumentChecker:
             f"{type(leaf).__name__}. Use Tensor(value)."
         )
 
-    def bind(self, specs: Sequence[Spec]) -> dict[str, int | Dim]:
+    def bind(self, specs: Sequence[Spec]) -> Mapping[str, int | Dim]:
         """Checks dtype, rank, sizes and placement, and binds the symbols.
 
         Args:
             specs: One per leaf.
 
         Returns:
-            The size of every symbol; a Dim where the call is traced itself.
+            The size of every symbol, those of the program's own rebinds included; a
+            Dim where the call is traced itself.
 
         Raises:
             ValueError: The first leaf that does not fit; names it, what was expected
@@ -102,7 +104,7 @@ class ArgumentChecker:
                         f"{owners[symbol]}. Give equal sizes, or other names."
                     )
                 owners.setdefault(symbol, name)
-        return sizes
+        return complete_sizes(self.graph, sizes)
 
     def _mismatch(self, name: str, expected: Spec, got: Spec) -> ValueError:
         return ValueError(

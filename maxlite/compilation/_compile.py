@@ -27,6 +27,7 @@ from maxlite.lowering import (
     Collective,
     Executable,
     compile_graph,
+    complete_sizes,
     find_collectives,
     program_mesh,
 )
@@ -169,6 +170,7 @@ class CompiledCallable(Generic[P, R]):
         return tensors, self._runs[key]
 
     def _executable(self, sizes: Mapping[str, int]) -> Executable:
+        sizes = complete_sizes(self._graph, sizes)
         key = tuple(sizes.items())
         with self._lock:
             if key not in self._executables:

@@ -19,12 +19,21 @@ from maxlite._backend import put, x64
 from maxlite.driver._checks import (
     check_numpy,
     check_shape,
+    check_single,
+    check_source,
     checked_element,
     checked_index,
     viewed_shape,
 )
-from maxlite.driver._device import CPU, Device, DeviceQueue, Usage, check_device
-from maxlite.driver._memory import borrowed, copied, mapped
+from maxlite.driver._device import (
+    CPU,
+    Device,
+    DeviceQueue,
+    Usage,
+    check_device,
+    check_usage,
+)
+from maxlite.driver._memory import borrowed, copied, device_of, mapped
 from maxlite.dtype import DType
 
 
@@ -69,12 +78,8 @@ class Buffer:
     ) -> None:
         device = CPU() if device is None else device
         check_device(device, "Buffer")
+        check_usage(usage, device)
         check_shape(shape)
-        if Usage.STAGING in usage and not device.is_host:
-            raise NotImplementedError(
-                f"Buffer: staging memory must be that of a CPU, got {device}. "
-                "Make the buffer on CPU() and move it with to()."
-            )
         zeros = np.zeros(tuple(shape), dtype.to_jax())
         self._array = put(zeros, device.to_jax())
         self._device = device
@@ -93,16 +98,10 @@ class Buffer:
         >>> Buffer.from_jax(jnp.ones(2)).dtype
         float32
         """
-        devices = array.devices()
-        if len(devices) != 1:
-            raise ValueError(
-                f"Buffer.from_jax: the array must lie on one device, got "
-                f"{len(devices)}. Box the data of each of its addressable_shards."
-            )
         made = object.__new__(Buffer)
         made._array = array
         made._dtype = DType.from_jax(array.dtype)
-        (made._device,) = map(Device.from_jax, devices)
+        made._device = device_of(array)
         made._usage = Usage.DEFAULT
         return made
 
@@ -187,8 +186,6 @@ class Buffer:
     ) -> Buffer:
         """Makes a buffer of zeros, like the constructor.
 
-        Source: max.driver.Buffer.zeros.
-
         >>> Buffer.zeros((2,), DType.float16).to_numpy()
         array([0., 0.], dtype=float16)
         """
@@ -209,8 +206,8 @@ class Buffer:
         ``offset`` that is no multiple of 64 and for dtypes that numpy has not.
 
         Args:
-            filename: The file.
-            dtype: Type of its elements, in the byte order of the machine.
+            filename: Holds the elements in the byte order of the machine.
+            dtype: Type of the elements.
             shape: Sizes of the axes.
             mode: ``"copyonwrite"`` or ``"readonly"``, or the first letter of it.
             offset: Where the elements begin, in bytes.
@@ -309,8 +306,7 @@ class Buffer:
             on an accelerator.
 
         Raises:
-            ValueError: numpy has no such dtype (bfloat16 and floats of 8 bits and
-                less).
+            ValueError: numpy has no such dtype (bfloat16, floats of 8 bits or less).
 
         Source: max.driver.Buffer.to_numpy.
 
@@ -337,11 +333,7 @@ class Buffer:
         >>> Buffer.scalar(1.5, DType.bfloat16).item()
         1.5
         """
-        if self.num_elements != 1:
-            raise ValueError(
-                f"Buffer.item: there must be one element, got shape {self.shape}. "
-                "Index the buffer first."
-            )
+        check_single(self.shape)
         return np.asarray(self._array).item()
 
     def copy(self, device: Device | None = None) -> Buffer:
@@ -360,10 +352,7 @@ class Buffer:
         return Buffer.from_jax(copied(self._array, target))
 
     def contiguous(self) -> Buffer:
-        """Gives this buffer, which is contiguous already.
-
-        Source: max.driver.Buffer.contiguous.
-        """
+        """Gives this buffer, which is contiguous already."""
         return self
 
     @overload
@@ -397,8 +386,7 @@ class Buffer:
 
         Args:
             dtype: Type of the new elements.
-            shape: Sizes of as many bytes; by default the last axis grows or shrinks
-                with the size of an element.
+            shape: Sizes of as many bytes; by default the last axis takes up the change.
 
         Returns:
             An independent buffer: a later write to either does not show in the other.
@@ -433,17 +421,7 @@ class Buffer:
         >>> buffer.to_numpy()
         array([3, 4], dtype=int8)
         """
-        if not _is_buffer(src):
-            raise TypeError(
-                f"Buffer.inplace_copy_from: the source must be a Buffer, got "
-                f"{type(src).__name__}. Call Buffer.from_numpy first."
-            )
-        if (src.dtype, src.num_elements) != (self.dtype, self.num_elements):
-            raise ValueError(
-                "Buffer.inplace_copy_from: dtype and number of elements must be equal, "
-                f"got {src.dtype} {src.shape} for {self.dtype} {self.shape}. Convert "
-                "the source first."
-            )
+        check_source(src, self)
         array = copied(src.to_jax(), self._device)
         if src.shape != self.shape:
             with x64():
@@ -503,7 +481,7 @@ class Buffer:
 
     def __str__(self) -> str:
         data = np.asarray(self._array)
-        if data.dtype.isbuiltin != 1:  # numpy prints those of ml_dtypes as integers
+        if data.dtype.isbuiltin != 1:  # numpy prints those of ml_dtypes otherwise
             data = data.astype(np.float32)
         values = np.array2string(data, prefix="Buffer(")
         return (
@@ -520,7 +498,3 @@ def _placed(data: np.ndarray, device: Device) -> Buffer:
     """Copies numpy data, those of ml_dtypes included, to a device."""
     DType.from_numpy(data.dtype).to_jax()  # refuses what JAX cannot store
     return Buffer.from_jax(put(data, device.to_jax()))
-
-
-def _is_buffer(value: object) -> bool:
-    return isinstance(value, Buffer)

@@ -33,12 +33,41 @@ def check_shape(shape: Any) -> None:
         )
 
 
+def check_single(shape: tuple[int, ...]) -> None:
+    """Raises a ValueError unless a shape has exactly one element."""
+    if math.prod(shape) != 1:
+        raise ValueError(
+            f"Buffer.item: there must be one element, got shape {shape}. "
+            "Index the buffer first."
+        )
+
+
 def check_numpy(arr: object) -> None:
     """Raises a TypeError unless the argument is a numpy array."""
     if not isinstance(arr, np.ndarray):
         raise TypeError(
             f"Buffer.from_numpy: the array must be a numpy array, got "
             f"{type(arr).__name__}. Call np.asarray first."
+        )
+
+
+def check_source(src: Any, target: Any) -> None:
+    """Checks that one buffer can be written into another.
+
+    Raises:
+        TypeError: ``src`` is no buffer.
+        ValueError: Another dtype or number of elements.
+    """
+    if type(src) is not type(target):
+        raise TypeError(
+            f"Buffer.inplace_copy_from: the source must be a Buffer, got "
+            f"{type(src).__name__}. Call Buffer.from_numpy first."
+        )
+    if (src.dtype, src.num_elements) != (target.dtype, target.num_elements):
+        raise ValueError(
+            "Buffer.inplace_copy_from: dtype and number of elements must be equal, got "
+            f"{src.dtype} {src.shape} for {target.dtype} {target.shape}. Convert the "
+            "source first."
         )
 
 

@@ -395,6 +395,15 @@ def accelerator_api() -> str:
     return Accelerator().api if accelerator_count() else CPU().api
 
 
+def check_usage(usage: Usage, device: Device) -> None:
+    """Raises a NotImplementedError for what a device has no memory for."""
+    if Usage.STAGING in usage and not device.is_host:
+        raise NotImplementedError(
+            f"Buffer: staging memory must be that of a CPU, got {device}. "
+            "Make the buffer on CPU() and move it with to()."
+        )
+
+
 def cpu_count() -> int:
     """Counts the CPUs that JAX has, simulated ones included."""
     return len(devices("cpu"))

@@ -81,6 +81,17 @@ def mapped(
     return _from_numpy_memory(data, copy=None)
 
 
+def device_of(array: jax.Array) -> Device:
+    """Gives the one device on which an array lies; see ``Buffer.from_jax``."""
+    devices = array.devices()
+    if len(devices) != 1:
+        raise ValueError(
+            f"Buffer.from_jax: the array must lie on one device, got {len(devices)}. "
+            "Box the data of each of its addressable_shards."
+        )
+    return Device.from_jax(next(iter(devices)))
+
+
 def copied(array: jax.Array, device: Device) -> jax.Array:
     """Copies an array to a device, in new memory also when it lies there already.
 
@@ -127,7 +138,7 @@ def _imported(array: Any, copy: bool | None) -> jax.Array:
     with x64():  # without it the import truncates 64-bit elements
         lent = cast("jax.Array", jax.dlpack.from_dlpack(array, copy=shared))
     if copy:
-        return copied(lent, Device.from_jax(next(iter(lent.devices()))))
+        return copied(lent, device_of(lent))
     return lent.block_until_ready()
 
 

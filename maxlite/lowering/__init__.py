@@ -8,12 +8,14 @@ from maxlite.lowering._program import (
     edge_sharding,
     program_mesh,
 )
+from maxlite.lowering._rebind import complete_sizes
 from maxlite.lowering._text import stablehlo_text
 
 __all__ = [
     "Collective",
     "Executable",
     "compile_graph",
+    "complete_sizes",
     "edge_sharding",
     "export_module",
     "find_collectives",

@@ -18,6 +18,7 @@ from maxlite._backend import x64
 from maxlite.graph._dim import Dim
 from maxlite.graph._graph import TensorValue
 from maxlite.lowering._evaluate import Evaluator
+from maxlite.lowering._rebind import complete_sizes
 from maxlite.sharding import DeviceMapping, Replicated, Sharded
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ def compile_graph(
     Raises:
         ValueError: A sharded size does not divide.
     """
+    sizes = complete_sizes(graph, sizes)
     mesh = program_mesh(graph)
     for i, value in enumerate(graph.parameters):
         name = names[i] if names else f"argument {i}"

@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from maxlite.graph import SymbolicDim
+from maxlite.graph import Dim, SymbolicDim
 from maxlite.graph._shape import symbols_of
+from maxlite.lowering._rebind import complete_sizes
 from maxlite.sharding import Sharded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from maxlite.graph import Graph
     from maxlite.graph._graph import TensorValue
 
@@ -26,23 +29,35 @@ def symbols(graph: Graph) -> list[str]:
     return symbols_of(dim for value in values for dim in value.spec.shape)
 
 
-def symbolic_sizes(graph: Graph) -> dict[str, Any]:
-    """Makes one symbolic dim of JAX per symbol of a program."""
+def free_symbols(graph: Graph) -> list[str]:
+    """Lists the symbols that stand for any size: no rebind ties them to others."""
+    free: list[str] = []
+    known = complete_sizes(graph, {})
+    for name in symbols(graph):
+        if name not in known:
+            free.append(name)
+            known = complete_sizes(graph, {**known, name: Dim(name)})
+    return free
+
+
+def symbolic_sizes(graph: Graph) -> Mapping[str, Any]:
+    """Gives each symbol of a program a symbolic dim of JAX, or what it is tied to."""
     from jax import export  # takes a while to import, and few programs need it
 
-    names = symbols(graph)
+    names = free_symbols(graph)
     if not names:
-        return {}
+        return complete_sizes(graph, {})
     ways = _ways(graph)
-    constraints = [f"mod({name}, {n}) == 0" for name, n in ways.items() if n > 1]
+    constraints = [f"mod({name}, {ways[name]}) == 0" for name in names if name in ways]
     dims = export.symbolic_shape(", ".join(names), constraints=constraints)
-    return dict(zip(names, dims, strict=True))
+    return complete_sizes(graph, dict(zip(names, dims, strict=True)))
 
 
-def example_sizes(graph: Graph) -> dict[str, int]:
+def example_sizes(graph: Graph) -> Mapping[str, int]:
     """Gives every symbol a small size that divides wherever it is sharded."""
     ways = _ways(graph)
-    return {name: 2 * ways.get(name, 1) for name in symbols(graph)}
+    sizes = {name: 2 * ways.get(name, 1) for name in free_symbols(graph)}
+    return complete_sizes(graph, sizes)
 
 
 def _ways(graph: Graph) -> dict[str, int]:
@@ -52,7 +67,8 @@ def _ways(graph: Graph) -> dict[str, int]:
         for axis, dim in enumerate(value.spec.shape):
             if isinstance(dim, SymbolicDim):
                 cut = _cut_along(value, axis)
-                ways[dim.name] = math.lcm(ways.get(dim.name, 1), cut)
+                if cut > 1:
+                    ways[dim.name] = math.lcm(ways.get(dim.name, 1), cut)
     return ways
 
 

@@ -1,0 +1,338 @@
+"""Ops that repeat what a tensor holds, or put something else around or over it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+import jax
+from jax import lax
+from jax import numpy as jnp
+
+from maxlite._op_table import Op, front, register
+from maxlite.functional._dispatch import Operand, apply, as_operand, as_tensor
+from maxlite.functional._infer import normal_axis, shape_text
+from maxlite.functional._shape import flatten
+from maxlite.graph import Dim
+from maxlite.graph._shape import compact_dim, compact_shape
+from maxlite.sharding.rules import (
+    band_part_rule,
+    pad_rule,
+    repeat_interleave_rule,
+    tile_rule,
+)
+from maxlite.tensor._tensor import Tensor
+
+if TYPE_CHECKING:
+    from maxlite.dtype import DType
+    from maxlite.graph import DimLike, ShapeLike
+    from maxlite.graph._shape import CompactShape
+    from maxlite.graph._spec import Spec
+
+    Mode = Literal["constant", "reflect", "edge"]
+    Paddings = tuple[int, ...]
+
+
+def _tile(x: jax.Array, *, repeats: tuple[Any, ...]) -> jax.Array:
+    pairs = list(zip(repeats, x.shape, strict=True))
+    spread = jnp.expand_dims(x, tuple(range(0, 2 * x.ndim, 2)))
+    spread = jnp.broadcast_to(spread, [size for pair in pairs for size in pair])
+    return jnp.reshape(spread, [times * size for times, size in pairs])
+
+
+def _infer_tile(x: Spec, *, repeats: CompactShape) -> tuple[DType, Any]:
+    return x.dtype, compact_shape(map(operator.mul, x.shape, repeats))
+
+
+def _repeat_interleave(x: jax.Array, *, repeats: int, axis: int) -> jax.Array:
+    shape: tuple[Any, ...] = x.shape
+    before, size, after = shape[:axis], shape[axis], shape[axis + 1 :]
+    spread = jnp.expand_dims(x, axis + 1)
+    spread = jnp.broadcast_to(spread, (*before, size, repeats, *after))
+    return jnp.reshape(spread, (*before, size * repeats, *after))
+
+
+def _infer_repeat_interleave(x: Spec, *, repeats: int, axis: int) -> tuple[DType, Any]:
+    size = compact_dim(x.shape[axis] * repeats)
+    return x.dtype, (*x.shape[:axis], size, *x.shape[axis + 1 :])
+
+
+def _pad(
+    x: jax.Array, *value: jax.Array, paddings: Paddings, mode: Mode
+) -> jax.Array:
+    widths = list(zip(paddings[::2], paddings[1::2], strict=True))
+    if mode == "constant":
+        filler = value[0] if value else jnp.zeros((), x.dtype)
+        return lax.pad(x, filler, [(*width, 0) for width in widths])
+    _check_extendable(x.shape, paddings, mode)
+    return jnp.pad(x, widths, mode)
+
+
+def _infer_pad(
+    x: Spec, *value: Spec, paddings: Paddings, mode: Mode
+) -> tuple[DType, Any]:
+    _check_extendable(x.shape, paddings, mode)
+    grown = map(operator.add, paddings[::2], paddings[1::2])
+    return x.dtype, compact_shape(map(operator.add, x.shape, grown))
+
+
+def _check_extendable(shape: tuple[Any, ...], paddings: Paddings, mode: Mode) -> None:
+    """Refuses to continue what is empty."""
+    for axis, size in enumerate(shape):
+        empty = isinstance(size, int) and size == 0
+        if empty and mode != "constant" and any(paddings[2 * axis : 2 * axis + 2]):
+            raise ValueError(
+                f"pad: an axis of size 0 has no values to {mode}, got shape "
+                f"{shape_text(shape)}. Use mode='constant'."
+            )
+
+
+def _band_part(
+    x: jax.Array, *, num_lower: int, num_upper: int, exclude: bool
+) -> jax.Array:
+    rows, columns = x.shape[-2:]
+    below = lax.iota(jnp.int64, rows)[:, None] - lax.iota(jnp.int64, columns)[None, :]
+    inside = jnp.ones((rows, columns), jnp.bool_)
+    if num_lower >= 0:
+        inside &= below <= jnp.int64(num_lower)
+    if num_upper >= 0:
+        inside &= below >= jnp.int64(-num_upper)
+    return jnp.where(inside ^ exclude, x, jnp.zeros((), x.dtype))
+
+
+def _infer_band_part(
+    x: Spec, *, num_lower: int, num_upper: int, exclude: bool
+) -> tuple[DType, Any]:
+    return x.dtype, x.shape
+
+
+_TILE = register(
+    Op(
+        name="tile",
+        fn=_tile,
+        infer=_infer_tile,
+        rule=tile_rule,
+        params=("repeats",),
+        linear=True,
+    )
+)
+_REPEAT_INTERLEAVE = register(
+    Op(
+        name="repeat_interleave",
+        fn=_repeat_interleave,
+        infer=_infer_repeat_interleave,
+        rule=repeat_interleave_rule,
+        params=("repeats", "axis"),
+        linear=True,
+    )
+)
+_PAD = register(
+    Op(
+        name="pad",
+        fn=_pad,
+        infer=_infer_pad,
+        rule=pad_rule,
+        params=("paddings", "mode"),
+    )
+)
+_BAND_PART = register(
+    Op(
+        name="band_part",
+        fn=_band_part,
+        infer=_infer_band_part,
+        rule=band_part_rule,
+        params=("num_lower", "num_upper", "exclude"),
+        linear=True,
+    )
+)
+
+
+@front
+def tile(x: Tensor, repeats: ShapeLike) -> Tensor:
+    """Repeats the whole tensor along its axes.
+
+    Args:
+        x: Any shape.
+        repeats: How often along each axis, 1 or more; may be symbolic.
+
+    Returns:
+        Each size times its number of repeats.
+
+    Raises:
+        ValueError: There is not one number per axis, or one is below 1.
+
+    Source: max.experimental.functional.tile.
+
+    >>> tile(Tensor([1.0, 2.0]), [2]).to_numpy().tolist()
+    [1.0, 2.0, 1.0, 2.0]
+    """
+    as_tensor("tile", x)
+    times = compact_shape(repeats)
+    if len(times) != x.rank or any(isinstance(n, int) and n < 1 for n in times):
+        raise ValueError(
+            f"tile: repeats must be one number of 1 or more per axis, got "
+            f"{shape_text(times)} for shape {shape_text(x._spec.shape)}. Unsqueeze x "
+            "to repeat it along more axes."
+        )
+    return apply(_TILE, (x,), times)
+
+
+@front
+def repeat_interleave(
+    x: Tensor,
+    repeats: int | Tensor,
+    axis: int | None = None,
+    out_dim: DimLike | None = None,
+) -> Tensor:
+    """Repeats each element, next to itself.
+
+    Args:
+        x: Any shape.
+        repeats: How often, 1 or more.
+        axis: Along which axis; None flattens first.
+        out_dim: Size of the result for repeats that are a tensor; ignored for an int.
+
+    Raises:
+        ValueError: ``repeats`` is below 1, or there is no such axis.
+        NotImplementedError: ``repeats`` is a tensor.
+        TypeError: ``repeats`` is something else.
+
+    Source: max.experimental.functional.repeat_interleave.
+
+    >>> repeat_interleave(Tensor([1.0, 2.0]), 2).to_numpy().tolist()
+    [1.0, 1.0, 2.0, 2.0]
+    """
+    as_tensor("repeat_interleave", x)
+    if isinstance(repeats, Tensor):
+        raise NotImplementedError(
+            "repeat_interleave: repeats must be an int, a tensor is not supported. "
+            "Gather the elements with an index that repeats them."
+        )
+    if isinstance(repeats, bool) or not hasattr(repeats, "__index__"):
+        raise TypeError(
+            f"repeat_interleave: repeats must be an int, got {type(repeats).__name__}."
+        )
+    if repeats < 1:
+        raise ValueError(
+            f"repeat_interleave: repeats must be 1 or more, got {repeats}. Slice to "
+            "drop elements."
+        )
+    if axis is None:
+        x, axis = flatten(x), 0
+    at = normal_axis("repeat_interleave", axis, x.rank)
+    return apply(_REPEAT_INTERLEAVE, (x,), operator.index(repeats), at)
+
+
+@front
+def pad(
+    input: Tensor,
+    paddings: Iterable[int],
+    mode: Mode = "constant",
+    value: Tensor | bool | int | float = 0,
+) -> Tensor:
+    """Puts elements before and after along the axes.
+
+    Args:
+        input: Any shape.
+        paddings: How many, 0 or more: before and after along axis 0, then along axis
+            1, and so on, in one flat list.
+        mode: ``"constant"`` puts ``value``; ``"edge"`` repeats the outermost element;
+            ``"reflect"`` mirrors at it, and again at the other end if need be.
+        value: A number that the dtype can hold, or a tensor of rank 0.
+
+    Returns:
+        Each size plus what is put before and after. A pending sum stays one under a
+        constant 0 and is an error under any other.
+
+    Raises:
+        ValueError: A wrong number of paddings, a negative one, another mode, an empty
+            axis to be continued, or a value that does not fit.
+        TypeError: A padding is no int.
+
+    Source: max.experimental.functional.pad.
+
+    >>> pad(Tensor([1.0, 2.0]), [1, 2]).to_numpy().tolist()
+    [0.0, 1.0, 2.0, 0.0, 0.0]
+    """
+    as_tensor("pad", input, "input")
+    widths = tuple(_padding(width) for width in paddings)
+    if len(widths) != 2 * input.rank or any(width < 0 for width in widths):
+        raise ValueError(
+            "pad: paddings must be two numbers of 0 or more per axis, got "
+            f"{list(widths)} for shape {shape_text(input._spec.shape)}. List (before, "
+            "after) of axis 0, then of axis 1, in one flat list."
+        )
+    if mode not in ("constant", "reflect", "edge"):
+        raise ValueError(
+            f"pad: mode must be 'constant', 'reflect' or 'edge', got {mode!r}."
+        )
+    filler = _filler(input, value) if mode == "constant" else ()
+    return apply(_PAD, (input, *filler), widths, mode)
+
+
+@front
+def band_part(
+    x: Tensor,
+    num_lower: int | None = None,
+    num_upper: int | None = None,
+    exclude: bool = False,
+) -> Tensor:
+    """Keeps a band around the diagonal of matrices, and makes the rest zero.
+
+    Args:
+        x: Shape ``[*batch, m, n]``.
+        num_lower: Diagonals kept below the main one; None or -1 for all.
+        num_upper: Diagonals kept above the main one; None or -1 for all.
+        exclude: Makes the band zero and keeps the rest instead.
+
+    Raises:
+        ValueError: ``x`` has no matrices, or a number is below -1 or not below the
+            size of its axis.
+
+    Source: max.experimental.functional.band_part.
+
+    >>> band_part(Tensor([[1.0, 2.0], [3.0, 4.0]]), 0, 0).to_numpy().tolist()
+    [[1.0, 0.0], [0.0, 4.0]]
+    """
+    as_tensor("band_part", x)
+    if x.rank < 2:
+        raise ValueError(
+            "band_part: x must have at least two axes, got shape "
+            f"{shape_text(x._spec.shape)}. Unsqueeze it first."
+        )
+    rows, columns = x._spec.shape[-2:]
+    lower = _band_limit("num_lower", num_lower, rows)
+    upper = _band_limit("num_upper", num_upper, columns)
+    return apply(_BAND_PART, (x,), lower, upper, bool(exclude))
+
+
+def _padding(width: Any) -> int:
+    if isinstance(width, bool) or not hasattr(width, "__index__"):
+        raise TypeError(f"pad: a padding must be an int, got {type(width).__name__}.")
+    return operator.index(width)
+
+
+def _filler(x: Tensor, value: Any) -> tuple[Operand, ...]:
+    """Gives the operand that is padded with; a constant zero needs none."""
+    if isinstance(value, Tensor):
+        if value.rank or value.dtype is not x.dtype:
+            raise ValueError(
+                f"pad: value must have rank 0 and dtype {x.dtype.name}, got "
+                f"{value.dtype.name}{shape_text(value._spec.shape)}. Index or cast it."
+            )
+        return (value,)
+    number = as_operand("pad", value, x)
+    # -0.0 equals 0, but is another number.
+    return () if str(value) in ("0", "0.0", "False") else (number,)
+
+
+def _band_limit(name: str, limit: int | None, size: int | Dim) -> int:
+    if limit is None:
+        return -1
+    if limit < -1 or (isinstance(size, int) and 0 < size <= limit):
+        raise ValueError(
+            f"band_part: {name} must be -1 or more and below the size of the axis, got "
+            f"{limit} for size {size}. Pass None for no limit."
+        )
+    return operator.index(limit)

@@ -1,0 +1,122 @@
+"""Indexing, gathering and scattering."""
+
+import pytest
+
+from maxlite.graph import Dim
+from maxlite.sharding.rules import (
+    all_replicated_rule,
+    gather_nd_rule,
+    gather_rule,
+    scatter_rule,
+    slice_rule,
+)
+from tests.sharding.planning import plan
+
+BARE = ("slice", None, None, 1)
+NEW = ("new",)
+
+
+@pytest.mark.parametrize(
+    ("x", "index", "default", "silent"),
+    [
+        ("4,4 S1", (("int", 0),), "S0", "S0"),
+        ("4,4 S0", (("int", 0),), "raises", "R"),
+        ("4,4 P", (("int", 0),), "P", "P"),
+        ("4,4 S0", (BARE, ("int", 0)), "S0", "S0"),
+        ("4,4 S1", (BARE, ("int", 0)), "raises", "R"),
+        ("4,4 P", (("slice", 1, 3, 1),), "P", "P"),
+        ("4,4 S0", (("slice", 0, 4, 1),), "raises", "R"),
+        ("4,4 S0", (("slice", None, Dim("n"), 1),), "raises", "R"),
+        ("4,4 S1", (BARE,), "S1", "S1"),
+        ("4,4 S1", (("slice", None, None, 2),), "S1", "S1"),
+        ("4,4 S0", (("slice", None, None, 2),), "raises", "R"),
+        ("4,4 S0", (BARE, ("slice", 1, None, 1)), "S0", "S0"),
+        ("4,4,4 S1", (("int", 0), BARE, ("int", 0)), "S0", "S0"),
+        ("4,4,4 S2 S1", (("int", 0),), "S1 S0", "S1 S0"),
+        ("4,4 S1", (), "S1", "S1"),
+        # A new axis moves cuts to the right.
+        ("4,4 S1", (NEW,), "S2", "S2"),
+        ("4,4 S0 S1", (BARE, NEW), "S0 S2", "S0 S2"),
+        ("4,4 S1", (("int", 0), NEW), "S1", "S1"),
+    ],
+)
+def test_slicing(x, index, default, silent):
+    assert plan(slice_rule, [x], index=index) == default
+    assert plan(slice_rule, [x], region="silent", index=index) == silent
+
+
+@pytest.mark.parametrize(
+    ("x", "position", "default", "silent"),
+    [
+        ("4,4 S1", "() R", "S0", "S0"),
+        ("4,4 P", "() R", "P", "P"),
+        ("4,4 P", "() P", "raises", "P"),
+        ("4,4 S0", "() R", "raises", "R"),
+        ("4,4 S1", "()", "S0", "S0"),
+    ],
+)
+def test_a_position_known_at_run_time(x, position, default, silent):
+    params = {"index": (("dynamic",),)}
+    assert plan(slice_rule, [x, position], **params) == default
+    assert plan(slice_rule, [x, position], region="silent", **params) == silent
+
+
+@pytest.mark.parametrize(
+    ("x", "indices", "axis", "default", "silent"),
+    [
+        ("4,4 R", "2 R", 0, "R", "R"),
+        ("4,4 R", "2 S0", 0, "S0", "S0"),
+        ("4,4 R", "2,2 S1", 1, "S2", "S2"),
+        ("4,4 S1", "2 R", 0, "S1", "S1"),
+        ("4,4 S1", "2,2 R", 0, "S2", "S2"),
+        ("4,4 S0", "2,2 R", 1, "S0", "S0"),
+        ("4,4 S1", "() R", 0, "S0", "S0"),
+        ("4,4 P", "2,2 R", 1, "P", "P"),
+        ("4,4 S0", "2 R", 0, "raises", "R"),
+        ("4,4 S0", "2 S0", 0, "raises", "S0"),
+        ("4,4 S1", "2 S0", 0, "raises", "S1"),
+        ("4,4 R", "2 P", 0, "raises", "R"),
+        ("4,4 P", "2 P", 0, "raises", "P"),
+        ("4,4 S1 R", "2 R S0", 0, "S1 S0", "S1 S0"),
+    ],
+)
+def test_gather(x, indices, axis, default, silent):
+    assert plan(gather_rule, [x, indices], axis=axis) == default
+    assert plan(gather_rule, [x, indices], region="silent", axis=axis) == silent
+
+
+@pytest.mark.parametrize(
+    ("x", "indices", "batch_dims", "default", "silent"),
+    [
+        ("4,4 R", "2,1 R", 0, "R", "R"),
+        ("4,4 P", "2,1 R", 0, "P", "P"),
+        ("4,4 R", "2,1 S0", 0, "raises", "R"),
+        ("4,4 S1", "2,1 R", 0, "raises", "R"),
+        ("4,4 S0", "4,1 S0", 1, "S0", "S0"),
+    ],
+)
+def test_gather_nd(x, indices, batch_dims, default, silent):
+    params = {"batch_dims": batch_dims}
+    assert plan(gather_nd_rule, [x, indices], **params) == default
+    assert plan(gather_nd_rule, [x, indices], region="silent", **params) == silent
+
+
+@pytest.mark.parametrize(
+    ("operands", "default", "silent"),
+    [
+        (["4,4 R", "2,4 R", "2,4 R"], "R", "R"),
+        (["4,4 S1", "2,4 S1", "2,4 S1"], "S1", "S1"),
+        (["4,4 S1", "2,4 R", "2,4 R"], "raises", "S1"),
+        (["4,4 S0", "2,4 R", "2,4 R"], "raises", "R"),
+        (["4,4 P", "2,4 P", "2,4 R"], "raises", "R"),
+    ],
+)
+def test_scatter(operands, default, silent):
+    assert plan(scatter_rule, operands, axis=0) == default
+    assert plan(scatter_rule, operands, region="silent", axis=0) == silent
+
+
+def test_scatter_nd_needs_everything_whole():
+    operands = ["4,4 S1", "2,4 S1", "2,1 R"]
+    assert plan(all_replicated_rule, operands) == "raises"
+    assert plan(all_replicated_rule, operands, region="silent") == "R"
