@@ -59,18 +59,18 @@ def _infer_repeat_interleave(x: Spec, *, repeats: int, axis: int) -> tuple[DType
 
 
 def _pad(
-    x: jax.Array, *value: jax.Array, paddings: Paddings, mode: Mode
+    x: jax.Array, *filler: jax.Array, paddings: Paddings, mode: Mode, value: int | None
 ) -> jax.Array:
     widths = list(zip(paddings[::2], paddings[1::2], strict=True))
     if mode == "constant":
-        filler = value[0] if value else jnp.zeros((), x.dtype)
-        return lax.pad(x, filler, [(*width, 0) for width in widths])
+        put = filler[0] if filler else jnp.zeros((), x.dtype)
+        return lax.pad(x, put, [(*width, 0) for width in widths])
     _check_extendable(x.shape, paddings, mode)
     return jnp.pad(x, widths, mode)
 
 
 def _infer_pad(
-    x: Spec, *value: Spec, paddings: Paddings, mode: Mode
+    x: Spec, *filler: Spec, paddings: Paddings, mode: Mode, value: int | None
 ) -> tuple[DType, Any]:
     _check_extendable(x.shape, paddings, mode)
     grown = map(operator.add, paddings[::2], paddings[1::2])
@@ -133,7 +133,7 @@ _PAD = register(
         fn=_pad,
         infer=_infer_pad,
         rule=pad_rule,
-        params=("paddings", "mode"),
+        params=("paddings", "mode", "value"),
     )
 )
 _BAND_PART = register(
@@ -268,7 +268,7 @@ def pad(
             f"pad: mode must be 'constant', 'reflect' or 'edge', got {mode!r}."
         )
     filler = _filler(input, value) if mode == "constant" else ()
-    return apply(_PAD, (input, *filler), widths, mode)
+    return apply(_PAD, (input, *filler), widths, mode, None if filler else 0)
 
 
 @front

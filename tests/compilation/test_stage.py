@@ -115,7 +115,7 @@ def test_writing_to_a_closed_over_tensor_is_refused():
         w[0] = x
         return w
 
-    with pytest.raises(TypeError, match="from outside of the graph.*BufferLayout"):
+    with pytest.raises(TypeError, match=r"from outside of the graph.*BufferLayout"):
         stage(f)(layout())
     assert w.to_numpy().tolist() == [1.0, 2.0]
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maxlite._errors import ShardingError
+from maxlite.sharding._assignment import AxisAssignment
 from maxlite.sharding.rules._notation import (
     P,
+    R,
     S,
     all_replicated,
     following_rows,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from maxlite.graph import Dim
-    from maxlite.sharding._assignment import AxisAssignment, Operand
+    from maxlite.sharding._assignment import Operand
 
 
 def transpose_rule(
@@ -189,17 +191,20 @@ def pad_rule(
 ) -> list[AxisAssignment]:
     """Places pad; an axis that is padded must be whole.
 
+    An operand after ``x`` is what a constant padding is made of, which must be whole.
+
     Params:
         paddings: ``(before, after)`` of tensor axis 0, then of axis 1, and so on, flat.
         mode: ``"constant"``, ``"reflect"`` or ``"edge"``.
-        value: What a constant padding is made of.
+        value: What a constant padding is made of; None where it is an operand.
     """
     paddings = params["paddings"]
     padded = [any(paddings[2 * i : 2 * i + 2]) for i in range(_rank(operands))]
     rows = following_rows((i, i) for i, is_padded in enumerate(padded) if not is_padded)
     if params["mode"] == "constant" and params["value"] != 0:
         rows.remove(row(P, to=P))
-    return rows
+    whole = (R,) * (len(operands) - 1)
+    return [AxisAssignment((*needed, *whole), outputs) for needed, outputs in rows]
 
 
 def band_part_rule(

@@ -119,7 +119,7 @@ def test_two_operands_of_one_shape(rule, lhs, rhs, default, silent):
         (mul_rule, "4,4 S1", "4,1 R", "S1", "S1"),
         (mul_rule, "4,4 S1", "4,1 S0", "raises", "S1"),
         (linear_binary_rule, "4,1 S0", "1,4 R", "S0", "S0"),
-        (linear_binary_rule, "4,1 S0", "1,4 S1", "raises", "S1"),
+        (linear_binary_rule, "4,1 S0", "1,4 S1", "raises", "S0"),
         (linear_binary_rule, "4,1 P", "1,4 P", "P", "P"),
         # Size 1 in the result: one device has all of it.
         (linear_binary_rule, "1,4 S0", "1,4 S0", "S0", "S0"),
