@@ -85,26 +85,26 @@ def put(data: np.ndarray, target: JaxDevice | jax.sharding.Sharding) -> jax.Arra
     'int64'
     """
     native = data.dtype.newbyteorder("=")
-    if isinstance(target, jax.sharding.NamedSharding):
-        source = np.array(data, dtype=native, order="C")
-    else:
-        source = _unshareable(np.ascontiguousarray(data, dtype=native))
+    source = np.ascontiguousarray(data, dtype=native)
+    # A shard may begin anywhere in the data, so those over a mesh are always moved.
+    over_mesh = isinstance(target, jax.sharding.NamedSharding)
+    if over_mesh or not source.ctypes.data % _SHARED_ALIGNMENT:
+        source = _beside_alignment(source)
     with x64():
         array = jax.device_put(source.reshape(data.shape), target, may_alias=False)
     # The copy is made later, by another thread; until then an edit would show.
     return array.block_until_ready()
 
 
-def _unshareable(data: np.ndarray) -> np.ndarray:
-    """Gives contiguous data at an address where JAX has to copy it.
+def _beside_alignment(data: np.ndarray) -> np.ndarray:
+    """Copies contiguous data to where JAX has to copy them once more.
 
     JAX 0.10 shares memory that begins at a multiple of 64 bytes even when it is told
-    not to. Shared memory is the user's, and cannot be donated.
+    not to; shared memory is the user's, and cannot be donated. One byte beside such an
+    address no part of the data begins at one, except for elements of a single byte.
     """
-    if data.ctypes.data % _SHARED_ALIGNMENT:
-        return data
     room = np.empty(data.nbytes + 2 * _SHARED_ALIGNMENT, np.uint8)
-    start = -room.ctypes.data % _SHARED_ALIGNMENT + _SHARED_ALIGNMENT // 2
+    start = -room.ctypes.data % _SHARED_ALIGNMENT + 1
     moved = room[start : start + data.nbytes].view(data.dtype).reshape(data.shape)
     moved[...] = data
     return moved

@@ -37,31 +37,11 @@ from maxlite.functional._creation import (
     zeros_like,
 )
 from maxlite.functional._matmul import matmul, outer
-from maxlite.functional._norm import (
-    group_norm,
-    layer_norm,
-    rms_norm,
-)
-from maxlite.functional._reduction import (
-    argmax,
-    argmin,
-    max,
-    mean,
-    min,
-    prod,
-    sum,
-)
+from maxlite.functional._norm import group_norm, layer_norm, rms_norm
+from maxlite.functional._reduction import argmax, argmin, max, mean, min, prod, sum
 from maxlite.functional._rounding import cast, ceil, floor, round, trunc
-from maxlite.functional._scan import (
-    cumsum,
-    logsoftmax,
-    softmax,
-)
-from maxlite.functional._sorting import (
-    argsort,
-    bottom_k,
-    top_k,
-)
+from maxlite.functional._scan import cumsum, logsoftmax, softmax
+from maxlite.functional._sorting import argsort, bottom_k, top_k
 from maxlite.functional._transfer import transfer_to
 from maxlite.functional._unary import (
     abs,

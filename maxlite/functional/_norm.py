@@ -102,7 +102,8 @@ def _check_input(who: str, x: Spec, rank: int) -> None:
     check_dtype(who, x, FLOATS, name="input")
     if x.rank < rank:
         raise ValueError(
-            f"{who}: input must have at least {rank} axes, got {shape_text(x.shape)}. "
+            f"{who}: the rank of input must be at least {rank}, got "
+            f"{shape_text(x.shape)}. Unsqueeze it."
             "Unsqueeze it."
         )
 

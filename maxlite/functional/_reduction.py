@@ -77,7 +77,7 @@ def _check_not_empty(who: str, shape: tuple[Any, ...], axis: int) -> None:
     """Refuses an axis of size 0; what is named is checked again at each size."""
     if isinstance(shape[axis], int) and not shape[axis]:
         raise ValueError(
-            f"{who}: the reduced axis must have an element, got size 0 at axis {axis} "
+            f"{who}: the reduced axis must not be empty, got size 0 at axis {axis} "
             f"of shape {list(shape)}. Handle the empty tensor apart."
         )
 

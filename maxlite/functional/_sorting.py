@@ -69,7 +69,7 @@ def _check_k(who: str, k: int, shape: tuple[Any, ...], axis: int) -> None:
     if k < 0 or (isinstance(size, int) and k > size):
         raise ValueError(
             f"{who}: k must be from 0 to the size of the axis, got {k} for axis {axis} "
-            f"of shape {shape_text(shape)}. Pass a smaller one."
+            f"of shape {shape_text(shape)}. Pass one in this range."
         )
 
 

@@ -315,7 +315,7 @@ def test_messages_use_the_names_they_are_given():
 def test_messages_show_several_results_numbers_and_devices():
     with pytest.raises(ShardingError, match=r"-> \(S0, S0\)"):
         act(top_k_rule, ["4,4 S1"], axis=1)
-    with pytest.raises(ShardingError, match="x2 *: a Python number"):
+    with pytest.raises(ShardingError, match=r"x2 *: a Python number"):
         act(ternary_rule, ["4 S0", "4 R", "number"])
     with pytest.raises(ShardingError, match=r"rhs *: float32\[4\]@Device"):
         act(linear_binary_rule, ["4 S0", "4"])

@@ -14,6 +14,7 @@ from maxlite.sharding.rules._indexing import (
     gather_rule,
     scatter_rule,
     slice_rule,
+    slice_update_rule,
 )
 from maxlite.sharding.rules._matmul import matmul_rule, outer_rule
 from maxlite.sharding.rules._norm import norm_rule
@@ -66,6 +67,7 @@ __all__ = [
     "reshape_rule",
     "scatter_rule",
     "slice_rule",
+    "slice_update_rule",
     "split_rule",
     "squeeze_rule",
     "stack_rule",

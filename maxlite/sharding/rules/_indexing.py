@@ -26,7 +26,8 @@ def slice_rule(
     Params:
         index: One step per axis of ``x`` from the left, and ``("new",)`` for each new
             axis; ``("int", i)`` and ``("dynamic",)`` drop their axis,
-            ``("slice", start, stop, step)`` keeps it. Axes not named are bare.
+            ``("slice", start, stop, step)`` and ``("window", length, step)`` keep it.
+            Axes not named are bare.
     """
     x, *positions = operands
     whole = [R] * len(positions)
@@ -37,6 +38,28 @@ def slice_rule(
             for source, target in _bare_axes(params["index"], len(x.shape))
         ),
         row(P, *whole, to=P),
+    ]
+
+
+def slice_update_rule(
+    operands: Sequence[Operand], params: Mapping[str, Any], n: int
+) -> list[AxisAssignment]:
+    """Places ``x[...] = value``: as ``x[...]``, with the value cut as the slice is.
+
+    Operands after the value are positions known only at run time, which must be whole.
+
+    Params:
+        index: As for a slice, without new axes.
+    """
+    x, _, *positions = operands
+    whole = [R] * len(positions)
+    return [
+        all_replicated(len(operands)),
+        *(
+            row(S(source), S(target), *whole, to=S(source))
+            for source, target in _bare_axes(params["index"], len(x.shape))
+        ),
+        row(P, P, *whole, to=P),
     ]
 
 
@@ -104,7 +127,7 @@ def _bare_axes(
         if kind == "slice" and _is_bare(*bounds):
             yield source, target
         source += kind != "new"
-        target += kind in ("new", "slice")
+        target += kind not in ("int", "dynamic")
     for axis in range(source, rank):
         yield axis, axis - source + target
 
