@@ -3,12 +3,16 @@
 Fresh processes are started in turn. The clock runs from the start of the process until
 the line with the result arrives, so it holds the interpreter, the imports, the start of
 the backend, and the compilation of what computes the result, but not the shutdown.
+Bytecode is kept between the processes, as that of an installed package is, in a folder
+of its own that a first process of each side fills.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 import time
 
 from _timing import Comparison, print_comparison, print_header, rounds_asked
@@ -42,27 +46,41 @@ print(np.asarray(double(x)).tolist(), flush=True)
 
 def main() -> None:
     rounds = rounds_asked(__doc__, default=11)
+    with tempfile.TemporaryDirectory() as bytecode:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": bytecode}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        eager = compare_processes(
+            EAGER, PLAIN_EAGER, "[2.0, 3.0, 4.0]", environment, rounds
+        )
+        compiled = compare_processes(
+            COMPILED, PLAIN_COMPILED, "[3.0, 5.0, 7.0]", environment, rounds
+        )
     print_header()
-    eager = compare_processes(EAGER, PLAIN_EAGER, "[2.0, 3.0, 4.0]", rounds)
     print_comparison("process start to first eager result", eager, BUDGET)
-    compiled = compare_processes(COMPILED, PLAIN_COMPILED, "[3.0, 5.0, 7.0]", rounds)
     print_comparison("process start to first compiled result", compiled, BUDGET)
 
 
-def compare_processes(ours: str, theirs: str, expected: str, rounds: int) -> Comparison:
+def compare_processes(
+    ours: str, theirs: str, expected: str, environment: dict[str, str], rounds: int
+) -> Comparison:
     seconds: dict[str, list[float]] = {ours: [], theirs: []}
     for script in seconds:
-        seconds_to_first_line(script, expected)
+        seconds_to_first_line(script, expected, environment)
     for _ in range(rounds):
         for script, found in seconds.items():
-            found.append(seconds_to_first_line(script, expected))
+            found.append(seconds_to_first_line(script, expected, environment))
     return Comparison(tuple(seconds[ours]), tuple(seconds[theirs]))
 
 
-def seconds_to_first_line(script: str, expected: str) -> float:
+def seconds_to_first_line(
+    script: str, expected: str, environment: dict[str, str]
+) -> float:
     start = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as process:
         assert process.stdout is not None
         line = process.stdout.readline().strip()

@@ -12,6 +12,8 @@ Three facts of JAX are dealt with here so that no other file meets them:
 from __future__ import annotations
 
 import os
+import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import jax
@@ -94,6 +96,48 @@ def put(data: np.ndarray, target: JaxDevice | jax.sharding.Sharding) -> jax.Arra
         array = jax.device_put(source.reshape(data.shape), target, may_alias=False)
     # The copy is made later, by another thread; until then an edit would show.
     return array.block_until_ready()
+
+
+def place(array: jax.Array, target: JaxDevice | jax.sharding.Sharding) -> jax.Array:
+    """Moves an array to a device or over a sharding.
+
+    What lies on a device already may be shared with the result, which both then know:
+    see :func:`is_lent`.
+    """
+    with x64():
+        placed = cast("jax.Array", jax.device_put(array, target))
+    if placed is not array:
+        lend(array, placed)
+    return placed
+
+
+def copy_in_place(array: jax.Array) -> jax.Array:
+    """Copies an array to memory of its own, where it lies."""
+    with x64():
+        return _copy(array)
+
+
+@partial(jax.jit, keep_unused=True)
+def _copy(array: jax.Array) -> jax.Array:
+    return jax.numpy.array(array, copy=True)
+
+
+def lend(*arrays: jax.Array) -> None:
+    """Notes that arrays share memory under different array objects."""
+    for array in arrays:
+        key = id(array)
+        _lent[key] = weakref.ref(array, lambda _, key=key: _lent.pop(key, None))
+
+
+def is_lent(array: jax.Array) -> bool:
+    """Whether another array object may share the memory of this one.
+
+    Its memory must not be given away then: JAX would take it from the other one too.
+    """
+    return id(array) in _lent
+
+
+_lent: dict[int, weakref.ref[jax.Array]] = {}
 
 
 def _beside_alignment(data: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
+from maxlite._backend import place
 from maxlite.driver import Buffer
 from maxlite.graph._spec import Spec, spec
 from maxlite.sharding import Sharded
@@ -46,7 +47,7 @@ def join_shards(described: Spec, shards: Sequence[jax.Array]) -> Tensor:
     devices = mapping.mesh.to_jax().devices.flat
     hidden = (1,) * len(mapping.partial_axes)
     placed = [
-        jax.device_put(shard.reshape((*hidden, *shard.shape)), device)
+        place(shard.reshape((*hidden, *shard.shape)), device)
         for shard, device in zip(shards, devices, strict=True)
     ]
     shape = list(shards[0].shape)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import jax
 import numpy as np
 
-from maxlite._backend import x64
+from maxlite._backend import place
 from maxlite.compilation._signature import expected_text
 from maxlite.driver import CPU
 from maxlite.graph._graph import Captured, External
@@ -64,8 +64,7 @@ def _bind(
             )
         array = _check_weight(graph.name, origin.name, weights[origin.name], spec)
     sharding = edge_sharding(spec, mesh)
-    with x64():
-        return array if array.sharding == sharding else jax.device_put(array, sharding)
+    return array if array.sharding == sharding else place(array, sharding)
 
 
 def _check_weight(who: str, name: str, given: Any, spec: Spec) -> jax.Array:

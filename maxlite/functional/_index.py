@@ -50,8 +50,8 @@ class Cut:
         length: How many elements.
         step: Distance between them.
         kept: Whether the axis is in the result.
-        moving: Whether ``start`` is known only when the program runs.
-        bounded: Whether ``start`` was checked, or else may be out of range.
+        moving: Whether ``start`` comes as an operand.
+        bounded: Whether the axis is known to hold all of it.
     """
 
     start: Any
@@ -192,7 +192,8 @@ def _read_item(
     else:
         step = ("int", _read_bound(who, item, "an index"))
     cut = _cut(who, size, step, iter(()), error)
-    if graph_context() is not None or step == _BARE:
+    known = isinstance(cut.start, int) and isinstance(cut.length, int)
+    if graph_context() is not None or step == _BARE or not known:
         return step, ()
     moving = ("window", cut.length, cut.step) if cut.kept else ("dynamic",)
     return moving, (_position(x, cut.start),)

@@ -95,9 +95,7 @@ def _block(x: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
 def _strided(block: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
     if all(cut.step == 1 for cut in cuts):
         return block
-    return lax.slice(
-        block, (0,) * len(cuts), block.shape, [cut.step for cut in cuts]
-    )
+    return lax.slice(block, (0,) * len(cuts), block.shape, [cut.step for cut in cuts])
 
 
 _SLICE = register(

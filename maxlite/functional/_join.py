@@ -34,7 +34,9 @@ def _concat(*arrays: jax.Array, axis: int) -> jax.Array:
 def _infer_concat(*operands: Spec, axis: int) -> tuple[DType, Any]:
     others = [(*s.shape[:axis], *s.shape[axis + 1 :]) for s in operands]
     _check_alike("concat", operands, others)
-    joined = compact_dim(sum((s.shape[axis] for s in operands[1:]), operands[0].shape[axis]))
+    joined = compact_dim(
+        sum((s.shape[axis] for s in operands[1:]), operands[0].shape[axis])
+    )
     shape = operands[0].shape
     return operands[0].dtype, (*shape[:axis], joined, *shape[axis + 1 :])
 

@@ -104,7 +104,6 @@ def _check_input(who: str, x: Spec, rank: int) -> None:
         raise ValueError(
             f"{who}: the rank of input must be at least {rank}, got "
             f"{shape_text(x.shape)}. Unsqueeze it."
-            "Unsqueeze it."
         )
 
 

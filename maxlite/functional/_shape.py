@@ -71,7 +71,7 @@ def _infer_broadcast_to(x: Spec, *, shape: CompactShape) -> tuple[DType, Any]:
     if not fits:
         raise ValueError(
             "broadcast_to: each size must stay or be 1, aligned from the right, got "
-            f"{shape_text(x.shape)} to {shape_text(shape)}. Unsqueeze, or rebind a size."
+            f"{shape_text(x.shape)} to {shape_text(shape)}. Unsqueeze, or rebind."
         )
     return x.dtype, shape
 

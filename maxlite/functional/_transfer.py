@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 
+from maxlite._backend import lend, place
 from maxlite._op_table import front
 from maxlite.driver import Device
 from maxlite.functional._dispatch import apply, as_tensor
@@ -138,8 +139,7 @@ def _move_now(t: Tensor, mapping: DeviceMapping) -> Tensor:
     if mapping.mesh.num_devices == 1:
         return wrap(described, _to_device(t, mapping.mesh.devices[0]))
     check_divisible("to", described, {})
-    array = jax.device_put(t._stored(), mapping.named_sharding(t.rank))
-    return wrap(described, array)
+    return wrap(described, place(t._stored(), mapping.named_sharding(t.rank)))
 
 
 def _to_device(t: Tensor, device: Device) -> jax.Array:
@@ -147,5 +147,6 @@ def _to_device(t: Tensor, device: Device) -> jax.Array:
     if t.mapping.is_fully_replicated:
         for shard in array.addressable_shards:
             if shard.device == target:
+                lend(array, shard.data)
                 return shard.data
-    return jax.device_put(array, target)
+    return place(array, target)

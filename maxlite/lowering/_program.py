@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from maxlite._backend import x64
+from maxlite._backend import place, x64
 from maxlite.graph._dim import Dim
 from maxlite.graph._graph import TensorValue
 from maxlite.lowering._evaluate import Evaluator
@@ -54,12 +54,16 @@ def program_mesh(graph: Graph) -> DeviceMesh:
         for value in _values(region):
             meshes[value.spec.mapping.mesh] = None
     wide = [mesh for mesh in meshes if mesh.num_devices > 1]
-    if any(mesh.to_jax().devices.size != wide[0].num_devices for mesh in wide):
+    if any(_devices(mesh) != _devices(wide[0]) for mesh in wide):
         raise ValueError(
             f"{graph.name}: one program must run on one set of devices, got "
             f"{' and '.join(map(repr, wide))}. Move the tensors before the program."
         )
     return next(iter(wide or meshes))
+
+
+def _devices(mesh: DeviceMesh) -> list[Any]:
+    return list(mesh.to_jax().devices.flat)
 
 
 def _values(graph: Graph) -> list[TensorValue]:
@@ -126,12 +130,12 @@ class Executable:
     def __call__(self, arrays: list[jax.Array]) -> Sequence[jax.Array]:
         """Runs on stored arrays and returns the stored arrays of the results."""
         for i, sharding in self.in_moves:
-            arrays[i] = jax.device_put(arrays[i], sharding)
+            arrays[i] = place(arrays[i], sharding)
         results = self.call(*arrays)
         if self.out_moves:
             results = list(results)
             for i, device in self.out_moves:
-                results[i] = jax.device_put(results[i], device)
+                results[i] = place(results[i], device)
         return results
 
 

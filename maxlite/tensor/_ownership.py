@@ -11,16 +11,22 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import jax
 import numpy as np
 
-from maxlite._backend import x64
+from maxlite._backend import copy_in_place, is_lent
 from maxlite.tensor._tensor import Tensor
 
 
 def holds_alone(tensor: Tensor) -> bool:
     """Whether no other Python object holds a tensor's array."""
-    return sys.getrefcount(tensor._array) <= _ALONE
+    if references(tensor) > _ALONE:
+        return False
+    return tensor._array is not None and not is_lent(tensor._array)
+
+
+def references(tensor: Tensor) -> int:
+    """Counts the references to a tensor's array, as :data:`_ALONE` was counted."""
+    return sys.getrefcount(tensor._array)
 
 
 def array_to_write(tensor: Tensor, *, shared: bool = False) -> Any:
@@ -32,9 +38,7 @@ def array_to_write(tensor: Tensor, *, shared: bool = False) -> Any:
     """
     if not shared and holds_alone(tensor):
         return tensor._array
-    array = tensor._stored()
-    with x64():
-        return jax.device_put(array, array.sharding, may_alias=False)
+    return copy_in_place(tensor._stored())
 
 
 def _references_when_alone() -> int:
@@ -44,7 +48,7 @@ def _references_when_alone() -> int:
     """
     probe: Any = Tensor.__new__(Tensor)
     probe._array = np.zeros(1)
-    return sys.getrefcount(probe._array)
+    return references(probe)
 
 
 _ALONE = _references_when_alone()

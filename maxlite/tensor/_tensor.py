@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from maxlite._backend import put, x64
+from maxlite._backend import lend, put, x64
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
 from maxlite.graph import Dim, Shape, TensorType
@@ -442,6 +442,7 @@ def shard_arrays(tensor: Tensor) -> list[jax.Array]:
     if not tensor.is_distributed:
         return [array]
     held = {shard.device: shard.data for shard in array.addressable_shards}
+    lend(array, *held.values())
     ordered = [held[device] for device in tensor.mesh.to_jax().devices.flat]
     hidden = len(tensor.mapping.partial_axes)
     if not hidden:
