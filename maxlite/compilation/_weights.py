@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any, cast
 import jax
 import numpy as np
 
-from maxlite._backend import place
+from maxlite._backend import place, put
 from maxlite.compilation._signature import expected_text
-from maxlite.driver import CPU
+from maxlite.dtype import DType
 from maxlite.graph._graph import Captured, External
 from maxlite.lowering import edge_sharding
-from maxlite.tensor._defaults import on_device
-from maxlite.tensor._tensor import Tensor, from_jax, from_numpy
+from maxlite.tensor._tensor import Tensor, from_jax
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from maxlite.graph import Graph
+    from maxlite.graph import Dim, Graph
     from maxlite.graph._spec import Spec
     from maxlite.sharding import DeviceMesh
 
@@ -53,40 +52,47 @@ def _bind(
     weights: Mapping[str, Any],
     mesh: DeviceMesh,
 ) -> jax.Array:
-    if isinstance(origin, Captured):
-        array = origin.array
-    else:
-        assert isinstance(origin, External)
-        if origin.name not in weights:
-            raise ValueError(
-                f"{graph.name}: weight {origin.name!r} is missing, expected "
-                f"{expected_text(spec)}. Add it to weights=."
-            )
-        array = _check_weight(graph.name, origin.name, weights[origin.name], spec)
     sharding = edge_sharding(spec, mesh)
+    if isinstance(origin, Captured):
+        return _placed(origin.array, sharding)
+    assert isinstance(origin, External)
+    if origin.name not in weights:
+        raise ValueError(
+            f"{graph.name}: weight {origin.name!r} is missing, expected "
+            f"{expected_text(spec)}. Add it to weights=."
+        )
+    given = weights[origin.name]
+    if isinstance(given, np.ndarray) and not spec.mapping.partial_axes:
+        # Straight from numpy, each device gets its own piece and nothing else.
+        data = cast("np.ndarray", given)
+        dtype = DType.from_jax(data.dtype.newbyteorder("="))
+        _check_weight(graph.name, origin.name, dtype, data.shape, spec)
+        return put(data, sharding)
+    tensor = _as_tensor(graph.name, origin.name, given)
+    _check_weight(graph.name, origin.name, tensor.dtype, tensor._spec.shape, spec)
+    if tensor.is_distributed or spec.mapping.partial_axes:
+        tensor = tensor.to(spec.mapping)
+    return _placed(tensor._stored(), sharding)
+
+
+def _placed(array: jax.Array, sharding: jax.sharding.Sharding) -> jax.Array:
     return array if array.sharding == sharding else place(array, sharding)
 
 
-def _check_weight(who: str, name: str, given: Any, spec: Spec) -> jax.Array:
-    tensor = _as_tensor(who, name, given)
-    if tensor.dtype is not spec.dtype or tensor._spec.shape != spec.shape:
-        sizes = ", ".join(map(str, tensor._spec.shape))
+def _check_weight(
+    who: str, name: str, dtype: DType, shape: Sequence[int | Dim], spec: Spec
+) -> None:
+    if dtype is not spec.dtype or tuple(shape) != spec.shape:
+        sizes = ", ".join(map(str, shape))
         raise ValueError(
-            f"{who}: weight {name!r} must be {expected_text(spec)}, got "
-            f"{tensor.dtype} shape [{sizes}]. Cast or reshape it first."
+            f"{who}: weight {name!r} must be {expected_text(spec)}, got {dtype} shape "
+            f"[{sizes}]. Cast or reshape it first."
         )
-    if tensor._spec is spec:
-        return tensor._stored()
-    if not spec.mapping.partial_axes and not tensor.is_distributed:
-        return tensor._stored()  # placed onto the mesh by the caller, piece by piece
-    return tensor.to(spec.mapping)._stored()
 
 
 def _as_tensor(who: str, name: str, given: Any) -> Tensor:
     if isinstance(given, Tensor):
         return given
-    if isinstance(given, np.ndarray):
-        return from_numpy(cast("np.ndarray", given), on_device(CPU()))
     if isinstance(given, jax.Array):
         return from_jax(given)
     if hasattr(given, "__dlpack__"):

@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
 
 def _gather(x: jax.Array, indices: jax.Array, *, axis: int) -> jax.Array:
+    _check_not_empty("gather", x.shape[axis : axis + 1], indices)
     return jnp.take(x, indices, axis, mode="fill")
+
+
+def _check_not_empty(who: str, sizes: tuple[Any, ...], indices: jax.Array) -> None:
+    """Refuses to pick from nothing, where not even a wrong element could be had."""
+    picked = all(not isinstance(n, int) or n > 0 for n in indices.shape)
+    if picked and any(isinstance(n, int) and n == 0 for n in sizes):
+        raise ValueError(
+            f"{who}: an axis of size 0 has no elements to pick, got indices of shape "
+            f"{shape_text(indices.shape)}."
+        )
 
 
 def _infer_gather(x: Spec, indices: Spec, *, axis: int) -> tuple[DType, Any]:
@@ -41,6 +52,7 @@ def _gather_nd(x: jax.Array, indices: jax.Array, *, batch_dims: int) -> jax.Arra
     def pick(x: jax.Array, indices: jax.Array) -> jax.Array:
         if not indices.shape[-1]:
             return jnp.broadcast_to(x, (*indices.shape[:-1], *x.shape))
+        _check_not_empty("gather_nd", x.shape[: indices.shape[-1]], indices)
         return x.at[tuple(jnp.moveaxis(indices, -1, 0))].get(mode="fill")
 
     for _ in range(batch_dims):

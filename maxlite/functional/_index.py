@@ -250,18 +250,19 @@ def _cut(
     match step:
         case ("slice", start, stop, stride):
             return _cut_slice(who, size, (start, stop, stride), error)
+        case ("window", length, stride):
+            return Cut(next(waiting, 0), length, stride, moving=True)
         case ("int", i):
             at = i + size if isinstance(i, int) and i < 0 else i
             if _exceeds(0, at) or _exceeds(at + 1, size):
                 raise error(
-                    f"{who}: an index must be from -{size} to {size} - 1, got {i}."
+                    f"{who}: an index must be at least -{size} and below {size}, the "
+                    f"size of its axis, got {i}."
                 )
             return Cut(at, 1, 1, kept=False)
-        case ("window", length, stride):
-            return Cut(next(waiting, 0), length, stride, moving=True)
         case _:
             if size == 0:
-                raise error(f"{who}: an axis of size 0 has no element, got an index.")
+                raise error(f"{who}: an axis of size 0 has no element to index.")
             at = _from_front(next(waiting, 0), size)
             return Cut(at, 1, 1, kept=False, moving=True, bounded=False)
 

@@ -50,7 +50,7 @@ def _slice_update(
     cuts = cuts_of("x[...] =", x.shape, index, positions, IndexError)
     value = lax.expand_dims(value, [i for i, cut in enumerate(cuts) if not cut.kept])
     if all(cut.step == 1 and cut.bounded for cut in cuts):
-        return lax.dynamic_update_slice(x, value, _starts(cuts))
+        return _written(x, value, cuts)
     # Between the elements written, and where a position is out of range, the old
     # ones stay.
     gaps = [(0, 0, cut.step - 1) for cut in cuts]
@@ -61,7 +61,7 @@ def _slice_update(
             written &= (cut.start >= 0) & (cut.start < limit)
     spread = lax.pad(value, jnp.zeros((), x.dtype), gaps)
     block = jnp.where(written, spread, _block(x, cuts))
-    return lax.dynamic_update_slice(x, block, _starts(cuts))
+    return _written(x, block, cuts)
 
 
 def _infer_slice_update(
@@ -86,10 +86,17 @@ def _block(x: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
     """Takes the smallest block that holds everything that the cuts keep."""
     spans = [cut.span for cut in cuts]
     if any(cut.moving for cut in cuts):
-        return lax.dynamic_slice(x, _starts(cuts), spans)
+        return lax.dynamic_slice(
+            x, _starts(cuts), spans, allow_negative_indices=False
+        )
     starts = [cut.start for cut in cuts]
     stops = [start + span for start, span in zip(starts, spans, strict=True)]
     return lax.slice(x, starts, stops)
+
+
+def _written(x: jax.Array, block: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
+    starts = _starts(cuts)
+    return lax.dynamic_update_slice(x, block, starts, allow_negative_indices=False)
 
 
 def _strided(block: jax.Array, cuts: Sequence[Cut]) -> jax.Array:

@@ -71,6 +71,7 @@ def _check_alike(
 
 
 def _split(x: jax.Array, *, axis: int, sizes: tuple[Any, ...]) -> Any:
+    _check_sizes(x.shape[axis], sizes)
     starts = [0, *itertools.accumulate(sizes)]
     return [
         lax.slice_in_dim(x, start, stop, axis=axis)
@@ -81,7 +82,16 @@ def _split(x: jax.Array, *, axis: int, sizes: tuple[Any, ...]) -> Any:
 def _infer_split(
     x: Spec, *, axis: int, sizes: tuple[int | Dim, ...]
 ) -> list[tuple[DType, Any]]:
+    _check_sizes(x.shape[axis], sizes)
     return [(x.dtype, (*x.shape[:axis], n, *x.shape[axis + 1 :])) for n in sizes]
+
+
+def _check_sizes(have: Any, sizes: Sequence[Any]) -> None:
+    if sum(sizes) != have or any(isinstance(n, int) and n < 0 for n in sizes):
+        raise ValueError(
+            f"split: the sizes must be 0 or more and add up to {have}, got "
+            f"{shape_text(sizes)}. Change a size, or rebind the axis."
+        )
 
 
 _CONCAT = register(
@@ -225,12 +235,6 @@ def split(
         sizes = _equal_sizes(have, split_size_or_sections)
     else:
         sizes = compact_shape(split_size_or_sections)
-    total = sum(sizes, Dim(0))
-    if total != have or any(isinstance(n, int) and n < 0 for n in sizes):
-        raise ValueError(
-            f"split: the sizes must be 0 or more and add up to {have}, got "
-            f"{shape_text(sizes)}. Change a size, or rebind the axis."
-        )
     return _pieces(_SPLIT, x, at, sizes)
 
 
@@ -303,6 +307,7 @@ def _equal_sizes(have: int | Dim, size: int) -> CompactShape:
 
 def _pieces(op: Op, x: Tensor, axis: int, sizes: CompactShape) -> list[Tensor]:
     if not sizes:
+        _check_sizes(x._spec.shape[axis], sizes)
         return []
     made = apply(op, (x,), axis, sizes)
     return [made] if isinstance(made, Tensor) else list(made)

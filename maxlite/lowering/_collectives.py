@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from maxlite.sharding import DeviceMesh
 
@@ -39,6 +39,15 @@ _IOTA = re.compile(
     r"replica_groups=\[(?P<groups>[\d,]+)\]<=\[(?P<shape>[\d,]+)\]"
     r"(?:T\((?P<order>[\d,]+)\))?"
 )
+_MESH = re.compile(
+    r"replica_groups=mesh\[(?P<axes>[^\]]*)\]"
+    r"(?:, device_ids=\((?P<ids>\[[\d,]+\](?:T\([\d,]+\))?|[\d,]+)\))?"
+    r" \{(?P<moving>[^}]*)\}"
+)
+_IOTA_IDS = re.compile(r"\[(?P<shape>[\d,]+)\](?:T\((?P<order>[\d,]+)\))?")
+_AXIS_SIZE = re.compile(r"'([^']+)'=(\d+)")
+_AXIS_PART = re.compile(r"'([^']+)'(?::\((\d+)\)(\d+))?")
+_LAYOUT = re.compile(r"\{[^}]*\}")
 _DEFINED = re.compile(r"^\s*(?:ROOT )?(?P<name>%[\w.\-]+) = (?P<type>\(?[a-z]+\d*.*?) ")
 _OPERAND = re.compile(r"%[\w.\-]+")
 
@@ -50,8 +59,7 @@ class Collective:
     Attributes:
         kind: ``allreduce``, ``allgather``, ``reduce-scatter``, ``all-to-all``,
             ``permute`` or ``broadcast``.
-        mesh_axes: Names of the mesh axes along which devices take part; empty when the
-            groups follow no axis of the mesh.
+        mesh_axes: Names of the mesh axes along which devices hear from each other.
         bytes: Size of the operand on each device, in bytes.
         count: How many like it there are.
     """
@@ -99,7 +107,7 @@ def _types_by_name(hlo: str) -> dict[str, str]:
 
 
 def _operand_bytes(operands: str, types: dict[str, str]) -> int:
-    inside = operands.split(")", 1)[0]
+    inside = _LAYOUT.sub("", operands).split(")", 1)[0]
     written = _sizes(inside)
     if written:
         return sum(written)
@@ -121,12 +129,9 @@ def _bits(dtype: str) -> int:
 
 
 def _mesh_axes(line: str, mesh: DeviceMesh) -> tuple[str, ...]:
-    groups = list(_groups(line, mesh.num_devices))
-    if not groups:
-        return mesh.axis_names
     grid = np.arange(mesh.num_devices).reshape(mesh.mesh_shape)
     moving: set[int] = set()
-    for group in groups:
+    for group in _groups(line, mesh.num_devices):
         coordinates = np.array([np.argwhere(grid == device)[0] for device in group])
         moving |= {
             axis
@@ -136,15 +141,51 @@ def _mesh_axes(line: str, mesh: DeviceMesh) -> tuple[str, ...]:
     return tuple(mesh.axis_names[axis] for axis in sorted(moving))
 
 
-def _groups(line: str, devices: int) -> Iterator[list[int]]:
+def _groups(line: str, devices: int) -> Sequence[Sequence[int]]:
+    """Reads which devices hear from each other, in any of XLA's notations."""
+    if match := _MESH.search(line):
+        return _mesh_groups(match, devices)
     if match := _IOTA.search(line):
-        shape = [int(n) for n in match["shape"].split(",")]
-        order = match["order"]
-        grid = np.arange(devices).reshape(shape)
-        if order:
-            grid = grid.transpose([int(n) for n in order.split(",")])
-        sizes = [int(n) for n in match["groups"].split(",")]
-        yield from grid.reshape(sizes[0], -1).tolist()
-    elif match := _LISTED.search(line):
-        for group in re.findall(r"\{([\d, ]*)\}", match[1]):
-            yield [int(n) for n in group.split(",") if n.strip()]
+        count = int(match["groups"].split(",")[0])
+        return _iota(match["shape"], match["order"]).reshape(count, -1).tolist()
+    if match := _LISTED.search(line):
+        groups = re.findall(r"\{([\d, ]+)\}", match[1])
+        return [[int(n) for n in group.split(",")] for group in groups]
+    return [range(devices)]
+
+
+def _iota(shape: str, order: str | None) -> np.ndarray:
+    """Numbers a grid ``[2,4]`` and turns its axes by ``T(1,0)``."""
+    sizes = [int(n) for n in shape.split(",")]
+    grid = np.arange(math.prod(sizes)).reshape(sizes)
+    return grid.transpose([int(n) for n in order.split(",")]) if order else grid
+
+
+def _mesh_groups(match: re.Match[str], devices: int) -> Sequence[Sequence[int]]:
+    """Reads ``mesh['a'=4,'b'=2], device_ids=([2,4]T(1,0)) {'a':(2)2}``.
+
+    XLA's own mesh has other axes than ours. In braces stand those along which devices
+    hear from each other; ``'a':(2)2`` is the part of ``a`` that has size 2 and steps
+    over what is left of 4 after a part of size 2.
+    """
+    sizes = {name: int(size) for name, size in _AXIS_SIZE.findall(match["axes"])}
+    places = np.indices(tuple(sizes.values())).reshape(len(sizes), -1)
+    common = places.copy()
+    for name, before, part in _AXIS_PART.findall(match["moving"]):
+        row, size = list(sizes).index(name), int(part or sizes[name])
+        step = sizes[name] // (int(before or 1) * size)
+        common[row] -= places[row] // step % size * step
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for device, key in zip(
+        _mesh_devices(match["ids"], devices), common.T.tolist(), strict=True
+    ):
+        groups.setdefault(tuple(key), []).append(device)
+    return list(groups.values())
+
+
+def _mesh_devices(ids: str | None, devices: int) -> Sequence[int]:
+    if ids is None:
+        return range(devices)
+    if match := _IOTA_IDS.match(ids):
+        return _iota(match["shape"], match["order"]).ravel().tolist()
+    return [int(n) for n in ids.split(",")]

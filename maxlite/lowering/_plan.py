@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxlite.graph._graph import Region
 from maxlite.graph._spec import Spec, spec
-from maxlite.sharding import DeviceMapping, Replicated
+from maxlite.sharding import DeviceMapping
 from maxlite.sharding._auto_reshard import current_region
 from maxlite.sharding._picker import pick_action
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maxlite._op_table import Op
-    from maxlite.sharding import DeviceMesh
     from maxlite.sharding._action import Action
 
 MAX_PLANS = 20_000
@@ -75,9 +74,9 @@ def _make(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
         mapping = _one_device(op, operands)
         return Plan(tuple(spec(d, s, mapping) for d, s in results), None)
     mesh = wide.mapping.mesh
-    lifted = [_on_mesh(operand, mesh) for operand in operands]
     assert op.rule is not None
-    action = pick_action(op.name, lifted, op.rule, keywords)
+    # What lies on one device counts as replicated; the evaluator lifts it.
+    action = pick_action(op.name, operands, op.rule, keywords)
     return Plan(
         tuple(
             spec(dtype, shape, DeviceMapping(mesh, placements))
@@ -85,13 +84,6 @@ def _make(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
         ),
         action,
     )
-
-
-def _on_mesh(operand: Spec, mesh: DeviceMesh) -> Spec:
-    if operand.is_distributed:
-        return operand
-    whole = DeviceMapping(mesh, (Replicated(),) * mesh.ndim)
-    return spec(operand.dtype, operand.shape, whole, literal=operand.literal)
 
 
 def _one_device(op: Op, operands: Sequence[Spec]) -> DeviceMapping:

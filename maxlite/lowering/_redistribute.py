@@ -106,15 +106,15 @@ class _Moving:
             ending: Mesh axes whose sums will be resolved. One that shall cut a tensor
                 axis goes before the mesh axes that cut inside its pieces.
         """
-        sliced = list(self.placements)
+        before = list(self.placements)
         for axis, wanted in enumerate(target):
-            if isinstance(sliced[axis], Replicated) and isinstance(wanted, Sharded):
+            if isinstance(before[axis], Replicated) and isinstance(wanted, Sharded):
                 outer = any(i < axis and target[i] == wanted for i in ending)
-                inner = any(p == wanted for p in sliced[axis + 1 :])
+                inner = any(p == wanted for p in before[axis + 1 :])
                 if not outer and not inner and self._divides(wanted, axis):
-                    sliced[axis] = wanted
-        if sliced != self.placements:
-            self.pin(sliced)
+                    self.placements[axis] = wanted
+        if self.placements != before:
+            self.pin(self.placements)
 
     def scatter(self, target: Sequence[Placement], ending: Sequence[int]) -> None:
         """Resolves by reduce-scatter the sums that shall be sharded."""

@@ -36,6 +36,12 @@ EDGE_ITEMS = 3
 
 _GAP = "..."
 
+_ACROSS = {1: " ", 3: " | "}
+"""What stands between blocks side by side, by the rank of what they make up."""
+
+_DOWN = {2: None, 4: ""}
+"""What fills the line between blocks below each other; None for no line."""
+
 Block = list[str]
 """Lines of text that stand below each other."""
 
@@ -118,13 +124,8 @@ def _block(cells: np.ndarray, elided: Sequence[bool]) -> Block:
     if not parts:
         return [""]
     if cells.ndim % 2:
-        return _side_by_side(parts, _separator(cells.ndim))
-    return _stacked(parts, blank_lines=cells.ndim // 2 - 1)
-
-
-def _separator(rank: int) -> str:
-    """What stands between blocks side by side, by the rank of what they make up."""
-    return {1: " ", 3: " | "}.get(rank, " : ")
+        return _side_by_side(parts, _ACROSS.get(cells.ndim, " : "))
+    return _stacked(parts, _DOWN.get(cells.ndim, "-"))
 
 
 def _side_by_side(parts: Sequence[Block], separator: str) -> Block:
@@ -140,9 +141,10 @@ def _filled(part: Block, height: int) -> Block:
     return [line.ljust(width) for line in lines]
 
 
-def _stacked(parts: Sequence[Block], blank_lines: int) -> Block:
+def _stacked(parts: Sequence[Block], separator: str | None) -> Block:
+    width = max(len(line) for part in parts for line in part)
+    between = [] if separator is None else [separator * width]
     lines = list(parts[0])
     for part in parts[1:]:
-        lines += [""] * blank_lines
-        lines += part
+        lines += between + part
     return lines
