@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from maxlite._frames import levels_to_user
+
 if TYPE_CHECKING:
     from maxlite.graph import Graph
 
@@ -28,9 +30,5 @@ def warn_of_large_captures(graph: Graph) -> None:
                 f" MB, {value.spec!r}. It became a hidden argument whose value stays "
                 "as it is now. Pass it as an argument, or declare it with "
                 "constant_external to be able to exchange it.",
-                stacklevel=_LEVELS_TO_USER,
+                stacklevel=levels_to_user(),
             )
-
-
-_LEVELS_TO_USER = 5
-"""Frames from here to the call of the staged function."""

@@ -60,6 +60,7 @@ from maxlite.functional._pad import (
     tile,
 )
 from maxlite.functional._reduction import argmax, argmin, max, mean, min, prod, sum
+from maxlite.functional._reshape import broadcast_to, flatten, rebind, reshape
 from maxlite.functional._rounding import cast, ceil, floor, round, trunc
 from maxlite.functional._scan import cumsum, logsoftmax, softmax
 from maxlite.functional._scatter import (
@@ -74,16 +75,7 @@ from maxlite.functional._scatter import (
     scatter_nd_min,
     scatter_nd_mul,
 )
-from maxlite.functional._shape import (
-    broadcast_to,
-    flatten,
-    permute,
-    rebind,
-    reshape,
-    squeeze,
-    transpose,
-    unsqueeze,
-)
+from maxlite.functional._shape import permute, squeeze, transpose, unsqueeze
 from maxlite.functional._sorting import argsort, bottom_k, top_k
 from maxlite.functional._transfer import transfer_to
 from maxlite.functional._unary import (

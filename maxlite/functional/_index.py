@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
 import numpy as np
@@ -35,6 +35,7 @@ from maxlite.tensor._context import innermost
 from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:
+    from maxlite.graph import DimLike
     from maxlite.graph._shape import CompactShape
 
 Step: TypeAlias = "tuple[Any, ...]"
@@ -156,10 +157,10 @@ def known_values(t: Tensor) -> np.ndarray | None:
 
 def _expanded(who: str, x: Tensor, indices: Any) -> list[Any]:
     """Lists the indices, with bare slices for an ellipsis."""
-    if isinstance(indices, np.ndarray) and not indices.ndim:
-        indices = indices.item()
-    many = isinstance(indices, (list, tuple, np.ndarray))
-    items: list[Any] = list(indices) if many else [indices]
+    if isinstance(indices, np.ndarray):
+        indices = indices.tolist()
+    many = isinstance(indices, (list, tuple))
+    items: list[Any] = [*cast("Sequence[Any]", indices)] if many else [indices]
     ellipses = [i for i, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
         raise ValueError(
@@ -188,7 +189,7 @@ def _read_item(
             return ("dynamic",), (item,)
         item = values.item()
     if isinstance(item, slice):
-        step = _read_slice(who, item)
+        step = _read_slice(who, cast("slice[Any, Any, Any]", item))
     else:
         step = ("int", _read_bound(who, item, "an index"))
     cut = _cut(who, size, step, iter(()), error)
@@ -202,7 +203,7 @@ def _read_item(
 _BARE: Step = ("slice", None, None, 1)
 
 
-def _read_slice(who: str, item: slice) -> Step:
+def _read_slice(who: str, item: slice[Any, Any, Any]) -> Step:
     start, stop = (
         None if bound is None else _read_bound(who, bound, "a bound of a slice")
         for bound in (item.start, item.stop)
@@ -218,7 +219,7 @@ def _read_slice(who: str, item: slice) -> Step:
 
 def _read_bound(who: str, value: Any, what: str) -> int | Dim:
     if isinstance(value, (Dim, int, np.integer)) and not isinstance(value, bool):
-        return compact_dim(value)
+        return compact_dim(cast("DimLike", value))
     if isinstance(value, Tensor):
         raise NotImplementedError(
             f"{who}: {what} must be known while recording, a Tensor is not supported. "

@@ -86,9 +86,7 @@ def _block(x: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
     """Takes the smallest block that holds everything that the cuts keep."""
     spans = [cut.span for cut in cuts]
     if any(cut.moving for cut in cuts):
-        return lax.dynamic_slice(
-            x, _starts(cuts), spans, allow_negative_indices=False
-        )
+        return lax.dynamic_slice(x, _starts(cuts), spans, allow_negative_indices=False)
     starts = [cut.start for cut in cuts]
     stops = [start + span for start, span in zip(starts, spans, strict=True)]
     return lax.slice(x, starts, stops)

@@ -13,7 +13,7 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.functional._dispatch import Operand, apply, as_operand, as_tensor
 from maxlite.functional._infer import normal_axis, shape_text
-from maxlite.functional._shape import flatten
+from maxlite.functional._reshape import flatten
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim, compact_shape
 from maxlite.sharding.rules import (
@@ -42,7 +42,8 @@ def _tile(x: jax.Array, *, repeats: tuple[Any, ...]) -> jax.Array:
 
 
 def _infer_tile(x: Spec, *, repeats: CompactShape) -> tuple[DType, Any]:
-    return x.dtype, compact_shape(map(operator.mul, x.shape, repeats))
+    pairs = zip(x.shape, repeats, strict=True)
+    return x.dtype, compact_shape(size * times for size, times in pairs)
 
 
 def _repeat_interleave(x: jax.Array, *, repeats: int, axis: int) -> jax.Array:

@@ -175,15 +175,20 @@ class _Moving:
         return mapping.partition_spec(self.rank)
 
     def add_up(self, ending: Sequence[int]) -> None:
-        """Resolves what sums are left; of booleans, as numpy does, it takes the or."""
+        """Resolves what sums are left; of booleans, as numpy does, it takes the or.
+
+        Their hidden axes are joined first, which makes it one all-reduce.
+        """
         left = [i for i in ending if isinstance(self.placements[i], Partial)]
         if not left:
             return
-        slots = tuple(_hidden(self.placements[:i]) for i in left)
-        add = lax.bitwise_or if self.array.dtype == bool else lax.add
+        slots = [_hidden(self.placements[:i]) for i in left]
+        array = jnp.moveaxis(self.array, slots, range(len(left)))
+        terms = math.prod(array.shape[: len(left)])
+        array = array.reshape((terms, *array.shape[len(left) :]))
+        add = lax.bitwise_or if array.dtype == bool else lax.add
         # ``jnp.sum`` would widen bfloat16, and with it the traffic.
-        zero = jnp.zeros((), self.array.dtype)
-        self.array = lax.reduce(self.array, zero, add, slots)
+        self.array = lax.reduce(array, jnp.zeros((), array.dtype), add, (0,))
         for i in left:
             self.placements[i] = Replicated()
 

@@ -7,12 +7,12 @@ whether it may, see :func:`maxlite.sharding.auto_reshard`.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
 from maxlite._errors import ShardingError
+from maxlite._frames import levels_to_user
 from maxlite.sharding._action import Action
 from maxlite.sharding._auto_reshard import current_region
 from maxlite.sharding._cost import candidates, is_lifted
@@ -79,7 +79,7 @@ def pick_action(
         raise ShardingError(refused_text(call, decisions))
     if action.moved and call.region.mode == "warn":
         text = moved_text(call, decisions)
-        warnings.warn(text, UserWarning, stacklevel=_levels_to_user())
+        warnings.warn(text, UserWarning, stacklevel=levels_to_user())
     return action
 
 
@@ -142,18 +142,3 @@ def _check_rows(call: Call, rows: Sequence[Sequence[AxisAssignment]]) -> None:
 
 def _usual_names(count: int) -> tuple[str, ...]:
     return _USUAL_NAMES.get(count) or tuple(f"x{i}" for i in range(count))
-
-
-def _levels_to_user() -> int:
-    """Counts the frames from the caller up to the first one outside this package."""
-    package = __name__.partition(".")[0]
-    frame = inspect.currentframe()
-    level = 0
-    while frame is not None and _is_within(frame.f_globals, package):
-        frame = frame.f_back
-        level += 1
-    return level
-
-
-def _is_within(module: Mapping[str, Any], package: str) -> bool:
-    return str(module.get("__name__", "")).partition(".")[0] == package

@@ -1,0 +1,24 @@
+"""Where in the user's code something happened."""
+
+from __future__ import annotations
+
+import inspect
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def levels_to_user() -> int:
+    """Counts the frames from the caller up to the first one outside of the package.
+
+    The number is a ``stacklevel`` for ``warnings.warn``.
+    """
+    frame = inspect.currentframe()
+    level = 0
+    while frame is not None and _is_ours(str(frame.f_globals.get("__name__", ""))):
+        frame = frame.f_back
+        level += 1
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == _PACKAGE
