@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from maxlite.compilation._arguments import ArgumentChecker, check_shared
+from maxlite.compilation._arguments import ArgumentChecker
 from maxlite.compilation._artifact import (
     from_bytes,
     read_artifact,
     to_bytes,
     write_artifact,
 )
-from maxlite.compilation._plan import collector, rebuilder
+from maxlite.compilation._plan import rebuilder, unpacker
 from maxlite.compilation._raw import join_buffers, split_arrays
+from maxlite.compilation._run import make_run
 from maxlite.compilation._stage import StagedGraph, stage
 from maxlite.compilation._subgraph import call_graph, called_specs
 from maxlite.compilation._weights import bind_weights
@@ -33,8 +34,6 @@ from maxlite.lowering import (
 )
 from maxlite.realization_context._eager import graph_context
 from maxlite.tensor._context import innermost
-from maxlite.tensor._ownership import array_to_write
-from maxlite.tensor._tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,21 +41,17 @@ if TYPE_CHECKING:
 
     import jax
 
+    from maxlite.compilation._plan import Rebuild
+    from maxlite.compilation._run import Run
     from maxlite.driver import Buffer, Device
+    from maxlite.graph._spec import Spec
     from maxlite.realization_context import GraphRealizationContext
     from maxlite.sharding import TensorLayout
+    from maxlite.tensor._tensor import Tensor
     from maxlite.tree import TreeDef
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """What a call with known specs does: the executable, and the specs of results."""
-
-    executable: Executable
-    specs: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +101,9 @@ class CompiledCallable(Generic[P, R]):
         self._hidden = bind_weights(staged.graph, self._weights, self._mesh)
         self._names = staged.argument_names
         self._checker = ArgumentChecker(staged.graph, self._names)
-        self._collect = collector(staged.in_tree)
+        self._unpack = unpacker(staged.in_tree)
         self._rebuild = rebuilder(staged.out_tree)
-        self._writes = tuple(sorted(staged.graph.writes))
-        self._runs: dict[tuple[Any, ...], _Run] = {}
+        self._runs: dict[tuple[Any, ...], Run] = {}
         self._executables: dict[tuple[tuple[str, int], ...], Executable] = {}
         self._lock = threading.RLock()
         self.__name__ = staged.graph.name
@@ -129,8 +123,8 @@ class CompiledCallable(Generic[P, R]):
                 what was staged; the message names the argument.
             TypeError: An argument is no tensor.
         """
-        leaves: list[Any] = []
-        if not self._collect((args, kwargs), leaves):
+        leaves = self._unpack(args, kwargs)
+        if leaves is None:
             leaves = self._flatten(args, kwargs)
         if innermost() is not None and (ctx := graph_context()) is not None:
             return self._inline(ctx, leaves)
@@ -138,16 +132,7 @@ class CompiledCallable(Generic[P, R]):
             run = self._runs[tuple([leaf._spec for leaf in leaves])]
         except (KeyError, AttributeError):
             leaves, run = self._prepare(leaves)
-        arrays = [
-            *self._hidden,
-            *[a if (a := x._array) is not None else x._stored() for x in leaves],
-        ]
-        if self._writes:
-            self._own_written(leaves, arrays)
-        results = run.executable(arrays)
-        if self._writes:
-            self._write_back(leaves, results)
-        return self._rebuild(list(map(wrap, run.specs, results)))
+        return run(leaves)
 
     def _flatten(self, args: Any, kwargs: Any) -> list[Any]:
         try:
@@ -158,16 +143,22 @@ class CompiledCallable(Generic[P, R]):
                 f"staged: {error}"
             ) from None
 
-    def _prepare(self, leaves: Sequence[Any]) -> tuple[list[Tensor], _Run]:
+    def _prepare(self, leaves: Sequence[Any]) -> tuple[list[Tensor], Run]:
         """Checks arguments whose specs were not met before, and finds what to run."""
         tensors = self._checker.as_tensors(leaves)
         key = tuple(tensor._spec for tensor in tensors)
         if key not in self._runs:
-            sizes = self._checker.bind(key)
-            executable = self._executable({k: int(v) for k, v in sizes.items()})
-            specs = called_specs(Region(self._graph, tuple(sizes.items())))
-            self._runs[key] = _Run(executable, tuple(specs[: len(self.out_layouts)]))
+            self._runs[key] = self._make_run(key, self._rebuild)
         return tensors, self._runs[key]
+
+    def _make_run(self, specs: Sequence[Spec], rebuild: Rebuild) -> Run:
+        sizes = self._checker.bind(specs)
+        executable = self._executable({k: int(v) for k, v in sizes.items()})
+        results = called_specs(Region(self._graph, tuple(sizes.items())))
+        outputs = results[: len(self.out_layouts)]
+        return make_run(
+            self._graph, self._names, self._hidden, executable, outputs, rebuild
+        )
 
     def _executable(self, sizes: Mapping[str, int]) -> Executable:
         sizes = complete_sizes(self._graph, sizes)
@@ -176,22 +167,6 @@ class CompiledCallable(Generic[P, R]):
             if key not in self._executables:
                 self._executables[key] = compile_graph(self._graph, sizes, self._names)
             return self._executables[key]
-
-    def _own_written(self, tensors: Sequence[Tensor], arrays: list[Any]) -> None:
-        """Makes sure that memory about to be written to is nobody else's."""
-        check_shared(self._graph, self._names, tensors)
-        hidden = len(self._hidden)
-        for i in self._writes:
-            arrays[hidden + i] = None
-            read = any(t is tensors[i] for k, t in enumerate(tensors) if k != i)
-            arrays[hidden + i] = array_to_write(tensors[i], shared=read)
-
-    def _write_back(
-        self, tensors: Sequence[Tensor], results: Sequence[jax.Array]
-    ) -> None:
-        first = len(self.out_layouts)
-        for i, array in zip(self._writes, results[first:], strict=True):
-            tensors[i]._array = array
 
     def _inline(self, ctx: GraphRealizationContext, leaves: Sequence[Any]) -> R:
         """Records a call of the program into the program that is being traced."""
@@ -282,12 +257,8 @@ class CompiledCallable(Generic[P, R]):
             ValueError: The number of buffers is wrong, or they do not fit.
         """
         tensors = join_buffers(self._graph, buffers)
-        _, run = self._prepare(tensors)
-        arrays = [*self._hidden, *[tensor._stored() for tensor in tensors]]
-        if self._writes:
-            self._own_written(tensors, arrays)
-        results = run.executable(arrays)
-        return split_arrays(list(map(wrap, run.specs, results)))
+        run = self._make_run([tensor._spec for tensor in tensors], list)
+        return split_arrays(run(tensors))
 
     def collectives(self, **sizes: int) -> list[Collective]:
         """Tells which collectives XLA put into the program.

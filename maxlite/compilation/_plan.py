@@ -8,7 +8,7 @@ the tree's own ``flatten_up_to``, which knows all rules and writes the errors.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,57 @@ if TYPE_CHECKING:
 Collect = Callable[[Any, list[Any]], bool]
 """Appends the leaves of a value; False when it does not obviously match."""
 
-Rebuild = Callable[[Sequence[Any]], Any]
+Rebuild = Callable[[Iterable[Any]], Any]
 """Makes a tree from its leaves."""
 
+Unpack = Callable[[tuple[Any, ...], dict[str, Any]], Sequence[Any] | None]
+"""Takes positional and keyword arguments and gives the leaves, or None."""
+
 _PLAIN_STATICS = (str, int, float, bool, type(None))
+
+
+def unpacker(treedef: TreeDef) -> Unpack:
+    """Plans how to collect the leaves of a call's arguments.
+
+    Args:
+        treedef: The tree of ``(args, kwargs)``.
+    """
+    positional, named = treedef.children
+    count = len(positional.children)
+    if not named.children and all(c.kind == "leaf" for c in positional.children):
+        return lambda args, kwargs: args if len(args) == count and not kwargs else None
+    if not named.children and count == 1:
+        (only,) = positional.children
+        if only.kind == "dict" and _is_flat(only) and len(only.keys) > 1:
+            return _one_dict_unpacker(only.keys)
+    collect = collector(treedef)
+
+    def unpack(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
+        leaves: list[Any] = []
+        return leaves if collect((args, kwargs), leaves) else None
+
+    return unpack
+
+
+def _one_dict_unpacker(keys: Sequence[Any]) -> Unpack:
+    count, pick = len(keys), itemgetter(*keys)
+
+    def unpack(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any] | None:
+        if len(args) != 1 or kwargs:
+            return None
+        (only,) = args
+        if only.__class__ is not dict or len(only) != count:
+            return None
+        try:
+            return pick(only)
+        except KeyError:
+            return None
+
+    return unpack
+
+
+def _is_flat(treedef: TreeDef) -> bool:
+    return all(child.kind == "leaf" for child in treedef.children)
 
 
 def collector(treedef: TreeDef) -> Collect:
@@ -38,7 +85,7 @@ def collector(treedef: TreeDef) -> Collect:
             return _sequence_collector(kind, treedef.children)
         case "namedtuple":
             return _sequence_collector(treedef.meta, treedef.children)
-        case "dict":
+        case "dict" if treedef.meta is None:
             return _dict_collector(treedef.keys, treedef.children)
         case _:
             return _general_collector(treedef)
@@ -133,7 +180,7 @@ def rebuilder(treedef: TreeDef) -> Rebuild:
     """Plans how to make a tree from its leaves."""
     if treedef.kind == "leaf":
         return _only
-    if all(child.kind == "leaf" for child in treedef.children):
+    if _is_flat(treedef) and treedef.meta is None:
         match treedef.kind:
             case "list":
                 return list
@@ -147,5 +194,6 @@ def rebuilder(treedef: TreeDef) -> Rebuild:
     return lambda leaves: unflatten(treedef, leaves)
 
 
-def _only(leaves: Sequence[Any]) -> Any:
-    return leaves[0]
+def _only(leaves: Iterable[Any]) -> Any:
+    (leaf,) = leaves
+    return leaf

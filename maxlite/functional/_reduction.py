@@ -17,7 +17,7 @@ from maxlite.dtype import ALL, NUMBERS, DType
 from maxlite.functional._binary import ELEMENTWISE_MAX, ELEMENTWISE_MIN
 from maxlite.functional._dispatch import apply, as_operands, as_tensor
 from maxlite.functional._infer import check_dtype, normal_axis
-from maxlite.functional._shape import reshape
+from maxlite.functional._reshape import reshape
 from maxlite.sharding.rules import reduce_rule, sum_rule
 
 if TYPE_CHECKING:

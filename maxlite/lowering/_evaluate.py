@@ -141,17 +141,41 @@ def placements_on(spec: Spec, mesh: DeviceMesh) -> tuple[Placement, ...]:
 def _place(node: Node, array: jax.Array) -> jax.Array:
     """Moves the result of an op that places to where its spec says.
 
-    What was made from nothing is whole; what was moved lies where it came from, and
-    crosses from one mesh to another as a whole.
+    What was made from nothing is whole; what was moved lies where it came from.
     """
-    target = node.outputs[0].spec.mapping
+    spec = node.outputs[0].spec
+    target = spec.mapping
     source = node.inputs[0].spec.mapping if node.inputs else None
-    if source is not None and source.mesh != target.mesh:
+    if source is None:
+        placements = _whole(target.mesh)
+    elif source.mesh == target.mesh:
         placements = source.placements
-        array = redistribute(array, source.mesh, placements, _whole(source.mesh))
-        source = None
-    placements = source.placements if source else _whole(target.mesh)
+    else:
+        array = _cross(array, source, target, spec.rank)
+        placements = _whole(target.mesh)
     return redistribute(array, target.mesh, placements, target.placements)
+
+
+def _cross(
+    array: jax.Array, source: DeviceMapping, target: DeviceMapping, rank: int
+) -> jax.Array:
+    """Moves an array from one mesh to another, of the same devices or of one.
+
+    Sums are resolved on the first mesh, others start on the second; in between the
+    array is pinned where the second wants it, or whole for a single device.
+    """
+    mesh = source.mesh
+    if target.mesh.is_single:
+        return redistribute(array, mesh, source.placements, _whole(mesh))
+    resolved = _without_sums(source.placements)
+    array = redistribute(array, mesh, source.placements, resolved)
+    return pin(
+        array, DeviceMapping(target.mesh, _without_sums(target.placements)), rank
+    )
+
+
+def _without_sums(placements: Sequence[Placement]) -> tuple[Placement, ...]:
+    return tuple(Replicated() if isinstance(p, Partial) else p for p in placements)
 
 
 def _whole(mesh: DeviceMesh) -> tuple[Placement, ...]:

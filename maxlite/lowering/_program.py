@@ -9,17 +9,19 @@ may be called from anywhere.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jax
 
 from maxlite._backend import place, x64
+from maxlite._jax_compat import direct_call
+from maxlite.driver import CPU
 from maxlite.graph._dim import Dim
 from maxlite.graph._graph import TensorValue
 from maxlite.lowering._evaluate import Evaluator
 from maxlite.lowering._rebind import complete_sizes
-from maxlite.sharding import DeviceMapping, Replicated, Sharded
+from maxlite.sharding import DeviceMapping, DeviceMesh, Replicated, Sharded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from maxlite._backend import JaxDevice
     from maxlite.graph._graph import Graph
     from maxlite.graph._spec import Spec
-    from maxlite.sharding import DeviceMesh
 
 MAX_CALLS_IN_FLIGHT = 16
 """Calls on a mesh of CPU devices before one is waited for. XLA's CPU collectives
@@ -54,11 +55,17 @@ def program_mesh(graph: Graph) -> DeviceMesh:
         for value in _values(region):
             meshes[value.spec.mapping.mesh] = None
     wide = [mesh for mesh in meshes if mesh.num_devices > 1]
-    if any(_devices(mesh) != _devices(wide[0]) for mesh in wide):
-        raise ValueError(
-            f"{graph.name}: one program must run on one set of devices, got "
-            f"{' and '.join(map(repr, wide))}. Move the tensors before the program."
-        )
+    for mesh in wide:
+        if _devices(mesh) != _devices(wide[0]):
+            got = (f"{m!r} on {list(map(str, _devices(m)))}" for m in (wide[0], mesh))
+            raise ValueError(
+                f"{graph.name}: one program must run on one list of devices, got "
+                f"{' and '.join(got)}. Move the tensors before the program."
+            )
+    if not meshes:
+        nowhere = DeviceMesh.single(CPU())
+        nowhere.to_jax()  # starts JAX with all devices, as a value would have done
+        return nowhere
     return next(iter(wide or meshes))
 
 
@@ -114,21 +121,32 @@ class Executable:
     """A compiled program at one set of sizes.
 
     Attributes:
-        call: Runs on stored arrays, hidden inputs first.
         compiled: JAX's executable, for its HLO and its memory analysis.
         mesh: The devices it runs on.
         in_moves: Position and sharding of arguments that lie elsewhere.
         out_moves: Position and device of results that belong elsewhere.
+        call: Runs on stored arrays that lie where they must, hidden inputs first.
+        is_direct: Whether nothing has to be moved, so that ``call`` will do.
     """
 
-    call: Callable[..., Sequence[jax.Array]]
     compiled: jax.stages.Compiled
     mesh: DeviceMesh
     in_moves: tuple[tuple[int, jax.sharding.Sharding], ...]
     out_moves: tuple[tuple[int, JaxDevice], ...]
+    call: Callable[..., Sequence[jax.Array]] = field(init=False)
+    is_direct: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.call = self._first_call
+        self.is_direct = not self.in_moves and not self.out_moves
+
+    def _first_call(self, *arrays: jax.Array) -> Sequence[jax.Array]:
+        results = self.compiled(*arrays)
+        self.call = _guarded(direct_call(self.compiled), self.mesh)
+        return results
 
     def __call__(self, arrays: list[jax.Array]) -> Sequence[jax.Array]:
-        """Runs on stored arrays and returns the stored arrays of the results."""
+        """Runs on stored arrays, wherever they lie."""
         for i, sharding in self.in_moves:
             arrays[i] = place(arrays[i], sharding)
         results = self.call(*arrays)
@@ -164,7 +182,6 @@ def compile_graph(
     compiled = lower(graph, sizes, mesh).compile()
     inputs = [*graph.hidden, *graph.parameters]
     return Executable(
-        call=_guarded(compiled, mesh),
         compiled=compiled,
         mesh=mesh,
         in_moves=tuple(
@@ -251,19 +268,19 @@ _calls_in_flight = 0
 
 
 def _guarded(
-    compiled: jax.stages.Compiled, mesh: DeviceMesh
+    call: Callable[..., Any], mesh: DeviceMesh
 ) -> Callable[..., Sequence[jax.Array]]:
     """Bounds the calls in flight on a mesh of CPU devices."""
     if mesh.num_devices == 1 or not mesh.devices[0].is_host:
-        return compiled
+        return call
 
-    def call(*arrays: jax.Array) -> Sequence[jax.Array]:
+    def guarded(*arrays: jax.Array) -> Sequence[jax.Array]:
         global _calls_in_flight
         with _flight_lock:
-            results = compiled(*arrays)
+            results = call(*arrays)
             _calls_in_flight += 1
             if _calls_in_flight % MAX_CALLS_IN_FLIGHT == 0:
                 jax.block_until_ready(results)
             return results
 
-    return call
+    return guarded

@@ -124,9 +124,12 @@ class _Moving:
                 self._scatter(wanted, axis)
 
     def _can_scatter(self, wanted: Sharded, axis: int) -> bool:
-        """Whether all pieces are alike; JAX crashes on a scatter of a symbolic size."""
+        """Whether all pieces are alike and not empty.
+
+        JAX refuses to scatter size 0, and crashes on a symbolic size.
+        """
         return (
-            all(isinstance(size, int) for size in self.array.shape)
+            all(isinstance(size, int) and size for size in self.array.shape)
             and self.array.dtype != bool
             and self._divides(wanted, axis)
             and all(self._divides(p) for p in self.placements if isinstance(p, Sharded))

@@ -1,8 +1,8 @@
 """One op in every way that it can run, against numpy's answer.
 
-:func:`check` runs a function eagerly, in a lazy block, compiled, and compiled with named
-sizes; :func:`check_sharded` runs it on a mesh and looks where the results lie. Both
-compare dtype, shape and values.
+:func:`check` runs a function eagerly, in a lazy block, compiled, and compiled with
+named sizes; :func:`check_sharded` runs it on a mesh and looks where the results lie.
+Both compare dtype, shape and values.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def check(fn: Function, *arrays: np.ndarray, want: Any, named: bool = True) -> N
         _check_same("named", _listed(_named(fn, arrays)(*tensors)), expected)
 
 
-def check_sharded(
-    fn: Function, *operands: tuple[np.ndarray, str], lands: str
-) -> None:
+def check_sharded(fn: Function, *operands: tuple[np.ndarray, str], lands: str) -> None:
     """Runs a function on a mesh of pairs of CPUs, and on one; both must agree.
 
     Args:
@@ -69,7 +67,8 @@ def check_sharded(
         lands: Placements of every result.
     """
     expected = tuple(
-        part.to_numpy() for part in _listed(fn(*(Tensor(array) for array, _ in operands)))
+        part.to_numpy()
+        for part in _listed(fn(*(Tensor(array) for array, _ in operands)))
     )
     placed = [place(array, text) for array, text in operands]
     for how, results in _runs(fn, placed, [tensor.layout for tensor in placed]):

@@ -1,0 +1,122 @@
+"""The part of a compiled call that depends on its sizes, made once and then only run.
+
+The budget of a call is counted in hundreds of nanoseconds, so what can be decided once
+is: each kind of program gets a function of its own that asks no questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from maxlite.compilation._arguments import check_shared
+from maxlite.tensor._ownership import array_to_write
+from maxlite.tensor._tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    import jax
+
+    from maxlite.compilation._plan import Rebuild
+    from maxlite.graph import Graph
+    from maxlite.graph._spec import Spec
+    from maxlite.lowering import Executable
+
+Run = Callable[[Sequence[Any]], Any]
+"""Takes argument tensors and gives the result."""
+
+
+def make_run(
+    graph: Graph,
+    names: Sequence[str],
+    hidden: Sequence[jax.Array],
+    executable: Executable,
+    specs: Sequence[Spec],
+    rebuild: Rebuild,
+) -> Run:
+    """Makes the function that runs a program on checked arguments.
+
+    Args:
+        graph: The program.
+        names: What errors call each argument.
+        hidden: Arrays of weights and captured tensors.
+        executable: The program at the sizes of these arguments.
+        specs: One per result.
+        rebuild: Makes the result from its tensors.
+    """
+    if graph.writes:
+        return _writing(graph, names, hidden, executable, specs, rebuild)
+    if not executable.is_direct:
+        return _moving(hidden, executable, specs, rebuild)
+    if len(specs) == 1:
+        return _with_one_result(hidden, executable, specs[0], rebuild)
+    return _direct(hidden, executable, specs, rebuild)
+
+
+def stored_arrays(tensors: Sequence[Tensor]) -> list[Any]:
+    """Lists the arrays of tensors, computing the pending ones first."""
+    return [a if (a := x._array) is not None else x._stored() for x in tensors]
+
+
+def _with_one_result(
+    hidden: Sequence[jax.Array], executable: Executable, spec: Spec, rebuild: Rebuild
+) -> Run:
+    if rebuild((hidden,)) is hidden:  # the result is the tensor itself
+
+        def run(tensors: Sequence[Tensor]) -> Any:
+            (array,) = executable.call(*hidden, *stored_arrays(tensors))
+            return wrap(spec, array)
+
+        return run
+    return _direct(hidden, executable, (spec,), rebuild)
+
+
+def _direct(
+    hidden: Sequence[jax.Array],
+    executable: Executable,
+    specs: Sequence[Spec],
+    rebuild: Rebuild,
+) -> Run:
+    def run(tensors: Sequence[Tensor]) -> Any:
+        arrays = executable.call(*hidden, *stored_arrays(tensors))
+        return rebuild(map(wrap, specs, arrays))
+
+    return run
+
+
+def _moving(
+    hidden: Sequence[jax.Array],
+    executable: Executable,
+    specs: Sequence[Spec],
+    rebuild: Rebuild,
+) -> Run:
+    def run(tensors: Sequence[Tensor]) -> Any:
+        arrays = executable([*hidden, *stored_arrays(tensors)])
+        return rebuild(map(wrap, specs, arrays))
+
+    return run
+
+
+def _writing(
+    graph: Graph,
+    names: Sequence[str],
+    hidden: Sequence[jax.Array],
+    executable: Executable,
+    specs: Sequence[Spec],
+    rebuild: Rebuild,
+) -> Run:
+    written = sorted(graph.writes)
+
+    def run(tensors: Sequence[Tensor]) -> Any:
+        check_shared(graph, names, tensors)
+        arrays = [*hidden, *stored_arrays(tensors)]
+        for i in written:
+            # Counted while the list holds no reference of its own.
+            arrays[len(hidden) + i] = None
+            read_too = any(t is tensors[i] for k, t in enumerate(tensors) if k != i)
+            arrays[len(hidden) + i] = array_to_write(tensors[i], shared=read_too)
+        results = executable(arrays)
+        for i, array in zip(written, results[len(specs) :], strict=True):
+            tensors[i]._array = array
+        return rebuild(map(wrap, specs, results))
+
+    return run
