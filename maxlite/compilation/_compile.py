@@ -17,7 +17,7 @@ from maxlite.compilation._artifact import (
     to_bytes,
     write_artifact,
 )
-from maxlite.compilation._plan import rebuilder, unpacker
+from maxlite.compilation._plan import flat_count, rebuilder, unpacker
 from maxlite.compilation._raw import join_buffers, split_arrays
 from maxlite.compilation._run import make_run
 from maxlite.compilation._stage import StagedGraph, stage
@@ -101,6 +101,7 @@ class CompiledCallable(Generic[P, R]):
         self._hidden = bind_weights(staged.graph, self._weights, self._mesh)
         self._names = staged.argument_names
         self._checker = ArgumentChecker(staged.graph, self._names)
+        self._flat_count = flat_count(staged.in_tree)
         self._unpack = unpacker(staged.in_tree)
         self._rebuild = rebuilder(staged.out_tree)
         self._runs: dict[tuple[Any, ...], Run] = {}
@@ -123,9 +124,10 @@ class CompiledCallable(Generic[P, R]):
                 what was staged; the message names the argument.
             TypeError: An argument is no tensor.
         """
-        leaves = self._unpack(args, kwargs)
-        if leaves is None:
-            leaves = self._flatten(args, kwargs)
+        if len(args) == self._flat_count and not kwargs:
+            leaves: Sequence[Any] = args
+        else:
+            leaves = self._unpack(args, kwargs) or self._flatten(args, kwargs)
         if innermost() is not None and (ctx := graph_context()) is not None:
             return self._inline(ctx, leaves)
         try:

@@ -36,10 +36,7 @@ def unpacker(treedef: TreeDef) -> Unpack:
         treedef: The tree of ``(args, kwargs)``.
     """
     positional, named = treedef.children
-    count = len(positional.children)
-    if not named.children and all(c.kind == "leaf" for c in positional.children):
-        return lambda args, kwargs: args if len(args) == count and not kwargs else None
-    if not named.children and count == 1:
+    if not named.children and len(positional.children) == 1:
         (only,) = positional.children
         if only.kind == "dict" and _is_flat(only) and len(only.keys) > 1:
             return _one_dict_unpacker(only.keys)
@@ -50,6 +47,16 @@ def unpacker(treedef: TreeDef) -> Unpack:
         return leaves if collect((args, kwargs), leaves) else None
 
     return unpack
+
+
+def flat_count(treedef: TreeDef) -> int:
+    """Counts the arguments of a call that takes tensors by position and nothing else.
+
+    Such a call's arguments are its leaves. Any other tree gives -1.
+    """
+    positional, named = treedef.children
+    flat = _is_flat(positional) and not named.children
+    return len(positional.children) if flat else -1
 
 
 def _one_dict_unpacker(keys: Sequence[Any]) -> Unpack:

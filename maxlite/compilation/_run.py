@@ -60,14 +60,15 @@ def stored_arrays(tensors: Sequence[Tensor]) -> list[Any]:
 def _with_one_result(
     hidden: Sequence[jax.Array], executable: Executable, spec: Spec, rebuild: Rebuild
 ) -> Run:
-    if rebuild((hidden,)) is hidden:  # the result is the tensor itself
+    if rebuild((hidden,)) is not hidden:  # the result is a tree around the tensor
+        return _direct(hidden, executable, (spec,), rebuild)
 
-        def run(tensors: Sequence[Tensor]) -> Any:
-            (array,) = executable.call(*hidden, *stored_arrays(tensors))
-            return wrap(spec, array)
+    def run(tensors: Sequence[Tensor]) -> Any:
+        arrays = [a if (a := x._array) is not None else x._stored() for x in tensors]
+        (array,) = executable.call(*hidden, *arrays)
+        return wrap(spec, array)
 
-        return run
-    return _direct(hidden, executable, (spec,), rebuild)
+    return run
 
 
 def _direct(

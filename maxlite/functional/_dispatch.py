@@ -7,6 +7,7 @@ context's graph.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,13 +37,25 @@ if TYPE_CHECKING:
 MAX_EAGER_OPS = 20_000
 """Eager ops kept ready; the table starts afresh beyond."""
 
+MAX_NUMBERS = 10_000
+"""Numbers kept that were met beside tensors; the table starts afresh beyond."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+
 class Number:
-    """A Python number beside a tensor: its value and the spec that it takes."""
+    """A Python number beside a tensor: its value, and the spec that it takes."""
 
-    value: bool | int | float
-    _spec: Spec
+    __slots__ = ("_argument", "_spec", "value")
+
+    def __init__(self, value: bool | int | float, spec: Spec) -> None:
+        self.value = value
+        self._spec = spec
+        self._argument: jax.Array | None = None
+
+    @property
+    def _array(self) -> jax.Array:
+        if self._argument is None:
+            self._argument = literal_argument(self.value, self._spec)
+        return self._argument
 
 
 Operand = Tensor | Number
@@ -62,11 +75,14 @@ def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
     ctx = innermost()
     if ctx is not None:
         return _record(ctx, op, operands, params)
-    if any(type(x) is Tensor and x._state is not None for x in operands):
-        for operand in operands:
-            if isinstance(operand, Tensor):
-                operand._stored()
-    return _run(op, operands, params)
+    ready = _ready.get((op, params, *[x._spec for x in operands]))
+    if ready is None:
+        ready = _find_ready(op, params, tuple(x._spec for x in operands))
+    arrays = [a if (a := x._array) is not None else _stored(x) for x in operands]
+    results = ready.run(arrays)
+    if len(ready.specs) == 1:
+        return wrap(ready.specs[0], results[0])
+    return tuple(map(wrap, ready.specs, results))
 
 
 # Recording ------------------------------------------------------------------------
@@ -96,42 +112,37 @@ def _value(ctx: RealizationContext, operand: Operand) -> TensorValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ready:
-    run: Executable
+    """An op that is compiled: its executable, and the specs of its results."""
+
+    executable: Executable
     specs: tuple[Spec, ...]
+
+    def run(self, arrays: list[Any]) -> Sequence[jax.Array]:
+        """Runs on stored arrays."""
+        if self.executable.is_direct:
+            return self.executable.call(*arrays)
+        return self.executable(arrays)
 
 
 _ready: dict[tuple[Any, ...], _Ready] = {}
 _executables: dict[tuple[Any, ...], _Ready] = {}
 
 
-def _run(op: Op, operands: Sequence[Operand], params: tuple[Any, ...]) -> Any:
-    specs = tuple([x._spec for x in operands])
-    key = (op, params, current_region(), specs)
-    ready = _ready.get(key)
-    if ready is None:
-        ready = _make_ready(op, params, specs, key)
-    arrays: list[Any] = [
-        x._array if type(x) is Tensor else argument(x) for x in operands
-    ]
-    results = ready.run(arrays)
-    out = ready.specs
-    if len(out) == 1:
-        return wrap(out[0], results[0])
-    return tuple(map(wrap, out, results))
+def _stored(operand: Operand) -> Any:
+    """Computes a pending tensor; a number is never pending."""
+    return operand._stored() if isinstance(operand, Tensor) else operand._array
 
 
-def argument(operand: Operand) -> jax.Array:
-    """Gives the array that an executable takes for an operand."""
-    if isinstance(operand, Number):
-        return literal_argument(operand.value, operand._spec)
-    return operand._stored()
-
-
-def _make_ready(
-    op: Op, params: tuple[Any, ...], specs: tuple[Spec, ...], key: tuple[Any, ...]
-) -> _Ready:
+def _find_ready(op: Op, params: tuple[Any, ...], specs: tuple[Spec, ...]) -> _Ready:
+    """Finds or compiles an op; on a mesh, the region says what may be moved."""
+    key: tuple[Any, ...] = (op, params, *specs)
+    if any(spec.is_distributed for spec in specs):
+        key = (op, params, current_region(), *specs)
+        if key in _ready:
+            return _ready[key]
     planned = plan(op, params, specs)
     ready = one_op(op, params, specs, planned)
+    # A move may have to be warned of each time, so it is planned each time.
     if planned.action is None or not planned.action.moved:
         if len(_ready) >= MAX_EAGER_OPS:
             _ready.clear()
@@ -195,7 +206,7 @@ def write(op: Op, target: Tensor, operands: Sequence[Operand], *params: Any) -> 
         ctx.write(target, made)
         return
     target._stored()
-    others = [argument(operand) for operand in operands]
+    others = [_stored(operand) for operand in operands]
     specs = (target._spec, *(x._spec for x in operands))
     planned = plan(op, params, specs)
     exclusive = holds_alone(target) and planned.specs[0] is target._spec
@@ -231,6 +242,11 @@ def as_operands(who: str, *operands: Any) -> tuple[Operand, ...]:
         TypeError: An operand is no number, or there is no tensor among them.
         ValueError: A value does not fit the tensor's dtype.
     """
+    for x in operands:
+        if type(x) is not Tensor:
+            break
+    else:
+        return operands
     like = next((x for x in operands if isinstance(x, Tensor)), None)
     if like is None:
         raise TypeError(
@@ -253,12 +269,33 @@ def as_operand(who: str, x: Any, like: Tensor) -> Operand:
     if isinstance(x, (np.generic, np.ndarray)):
         x = cast("Any", x).item()
     if isinstance(x, (bool, int, float)):
-        check_scalar(x, like.dtype)
-        return Number(x, spec(like.dtype, (), like.mapping, literal=True))
+        return number(x, like._spec)
     raise TypeError(
         f"{who}: an operand must be a Tensor, a number, a numpy array or a Dim, got "
         f"{type(x).__name__}. Use Tensor(value)."
     )
+
+
+def number(value: bool | int | float, like: Spec) -> Number:
+    """Makes a number beside a tensor, or remembers it.
+
+    Raises:
+        ValueError: The tensor's dtype cannot hold it.
+    """
+    # Equal keys must be equal numbers: 1 == True == 1.0, and 0.0 == -0.0.
+    sign = math.copysign(1.0, value) if value == 0 else 0.0
+    key = (value, value.__class__, sign, like)
+    found = _numbers.get(key)
+    if found is None:
+        check_scalar(value, like.dtype)
+        found = Number(value, spec(like.dtype, (), like.mapping, literal=True))
+        if len(_numbers) >= MAX_NUMBERS:
+            _numbers.clear()
+        _numbers[key] = found
+    return found
+
+
+_numbers: dict[tuple[Any, ...], Number] = {}
 
 
 def _dim_operand(x: Dim, like: Tensor) -> Operand:

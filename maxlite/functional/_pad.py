@@ -67,7 +67,7 @@ def _pad(
         put = filler[0] if filler else jnp.zeros((), x.dtype)
         return lax.pad(x, put, [(*width, 0) for width in widths])
     _check_extendable(x.shape, paddings, mode)
-    return jnp.pad(x, widths, mode)
+    return jnp.pad(x, widths, mode) if widths else x
 
 
 def _infer_pad(

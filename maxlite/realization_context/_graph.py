@@ -125,6 +125,9 @@ class GraphRealizationContext:
         """Makes a traced tensor over a value of the graph."""
         return wrap_pending(values[0].spec, RealizationState(tuple(values), self))
 
+    def adopt(self, tensor: Tensor) -> None:
+        """Does nothing: a trace keeps no list of its tensors."""
+
     async def realize_all(self) -> NoReturn:
         """Refuses: a trace has no values.
 

@@ -48,6 +48,10 @@ class RealizationContext(Protocol):
         """Makes a pending tensor over values of the graph."""
         ...
 
+    def adopt(self, tensor: Tensor) -> None:
+        """Takes care of one more pending tensor over a value of the graph."""
+        ...
+
     async def realize_all(self) -> list[Tensor]:
         """Computes every pending tensor of this context that is still alive."""
         ...

@@ -7,35 +7,33 @@ box is described by its spec, which is known in either state.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
 from typing import Any
 
 import jax
 import numpy as np
 
-from maxlite._backend import lend, put, x64
+from maxlite._backend import put
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
-from maxlite.graph import Dim, Shape, TensorType
+from maxlite.graph import DeviceRef, Dim, Shape, TensorType
 from maxlite.graph._shape import num_elements
 from maxlite.graph._spec import Spec, spec
+from maxlite.lowering import check_divisible
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
-    Partial,
     Placement,
-    Replicated,
     ShardingError,
     TensorLayout,
-    Unknown,
 )
 from maxlite.tensor._constructors import Constructors
-from maxlite.tensor._context import RealizationState
-from maxlite.tensor._data import as_array
+from maxlite.tensor._context import RealizationState, outside
+from maxlite.tensor._data import as_array, check_own_dtype, is_foreign_array
 from maxlite.tensor._defaults import as_mapping, defaults, on_device
 from maxlite.tensor._operators import Operators
 from maxlite.tensor._repr import pending_text, sharded_text, values_text
+from maxlite.tensor._shards import split_array, with_hidden_axes
 
 
 class Tensor(Operators, Constructors):
@@ -51,8 +49,8 @@ class Tensor(Operators, Constructors):
         state: A recorded value to wrap instead of ``data``.
 
     Raises:
-        TypeError: Nothing to hold, or data that are no numbers.
-        ValueError: Data that the dtype cannot hold.
+        TypeError: Not exactly one thing to hold, or data that are no numbers.
+        ValueError: Data that the dtype cannot hold, or that have another dtype.
 
     Source: max.experimental.tensor.Tensor.
 
@@ -74,24 +72,33 @@ class Tensor(Operators, Constructors):
         data: Any = None,
         *,
         dtype: DType | None = None,
-        device: Device | DeviceMesh | None = None,
+        device: Device | DeviceRef | DeviceMesh | DeviceMapping | None = None,
         storage: Buffer | None = None,
         state: RealizationState | None = None,
     ) -> None:
+        given = [x for x in (data, storage, state) if x is not None]
+        if len(given) != 1:
+            raise TypeError(
+                "Tensor: exactly one of data, storage and state must be given, got "
+                f"{len(given)}. Pass numbers or an array, for example."
+            )
+        if data is not None:
+            self._become(from_data("Tensor", data, dtype, device))
+            return
+        if dtype is not None or device is not None:
+            raise TypeError(
+                "Tensor: dtype and device go with data; a storage or state has its own. "
+                "Use cast(dtype) or to(device)."
+            )
         if storage is not None:
             self._become(from_jax(storage.to_jax()))
         elif state is not None:
-            self._spec, self._array = state.value.spec, None
-            self._state = state
-        elif data is None:
-            raise TypeError(
-                "Tensor: data is missing. Pass numbers, an array, storage= or state=."
-            )
-        else:
-            self._become(_from_data("Tensor", data, dtype, device))
+            self._become(wrap_pending(state.value.spec, state))
 
     def _become(self, other: Tensor) -> None:
         self._spec, self._array, self._state = other._spec, other._array, other._state
+        if self._state is not None:
+            self._state.ctx.adopt(self)
 
     # What is known without the values ---------------------------------------------
 
@@ -251,15 +258,14 @@ class Tensor(Operators, Constructors):
             raise TypeError(
                 "buffers: the tensor must be realized. Read a value first, or await it."
             )
-        return tuple(Buffer.from_jax(shard) for shard in shard_arrays(self))
+        return tuple(map(Buffer.from_jax, shard_arrays(self)))
 
     @property
     def local_shards(self) -> tuple[Tensor, ...]:
         """One tensor per device, in mesh order: the piece that it holds."""
         if not self.is_distributed:
             return (self,)
-        self._stored()
-        return tuple(from_jax(shard) for shard in shard_arrays(self))
+        return tuple(map(from_jax, shard_arrays(self)))
 
     def materialize(self) -> Tensor:
         """Gathers to the first device; the tensor itself when it is there already."""
@@ -272,16 +278,16 @@ class Tensor(Operators, Constructors):
             TypeError: The tensor belongs to a program that is being traced.
             ShardingError: A placement is Unknown.
         """
-        self._stored()
-        if any(isinstance(p, Unknown) for p in self.placements):
+        array = self._stored()
+        if self.mapping.is_unknown:
             raise ShardingError(
                 "to_numpy: the global value of Unknown shards is not defined, got "
                 f"{self.mapping!r}. Use rebind_mapping or local_shards."
             )
-        whole = self
-        if any(isinstance(p, Partial) for p in self.placements):
-            whole = self.to(DeviceMapping(self.mesh, (Replicated(),) * self.mesh.ndim))
-        view = np.asarray(whole._stored())
+        if self.mapping.partial_axes:
+            with outside():
+                array = self.to(DeviceMapping.replicated(self.mesh))._stored()
+        view = np.asarray(array)
         if view.flags.writeable:
             view.flags.writeable = False
         return view
@@ -308,13 +314,10 @@ class Tensor(Operators, Constructors):
             self._one_device("bool")
         return bool(self.item())
 
-    def __len__(self) -> int:
-        if not self.rank:
-            raise TypeError("len: a tensor of rank 0 has no length.")
-        return int(Dim(self._spec.shape[0]))
-
     def __iter__(self) -> Iterator[Tensor]:
-        return (self[i] for i in range(len(self)))
+        if not self.rank:
+            raise TypeError("iter: a tensor of rank 0 has no axis to go along.")
+        return (self[i] for i in range(int(Dim(self._spec.shape[0]))))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.to_numpy(), dtype=dtype, copy=copy)
@@ -341,13 +344,16 @@ class Tensor(Operators, Constructors):
         return format(repr(self), spec)
 
     def __copy__(self) -> Tensor:
+        """Makes an independent tensor; a pending one stays pending."""
+        if self._array is None and self._state is not None:
+            return self._state.ctx.create_unrealized(self._state.values)
         return wrap(self._spec, self._stored())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         return self.__copy__()
 
     def __reduce__(self) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
-        return (_unpickle, (self.to_numpy(), self.mapping))
+        return (from_numpy, (self.to_numpy(), self.mapping))
 
 
 _new = object.__new__
@@ -379,40 +385,53 @@ def from_jax(array: jax.Array) -> Tensor:
 
 
 def from_numpy(data: np.ndarray, mapping: DeviceMapping) -> Tensor:
-    """Copies numpy data to a device, or over a mesh without pending sums."""
+    """Copies numpy data to a device, or over a mesh, each device its own piece.
+
+    Raises:
+        ShardingError: A placement is Unknown.
+        ValueError: A sharded axis is missing, or does not divide.
+    """
     described = spec(DType.from_jax(data.dtype.newbyteorder("=")), data.shape, mapping)
-    if mapping.mesh.num_devices == 1:
+    if mapping.mesh.is_single:
         return wrap(described, put(data, mapping.mesh.devices[0].to_jax()))
-    return wrap(described, put(data, mapping.named_sharding(data.ndim)))
+    if mapping.is_unknown:
+        raise ShardingError(
+            f"Tensor: nothing can be made as Unknown, got {mapping!r}. Use "
+            "Tensor.from_shard_values."
+        )
+    mapping.check_shape(data.shape)
+    check_divisible("Tensor", described, {})
+    stored = with_hidden_axes(data, mapping)
+    return wrap(described, put(stored, mapping.named_sharding(data.ndim)))
 
 
-def _unpickle(data: np.ndarray, mapping: DeviceMapping) -> Tensor:
-    if not mapping.partial_axes:
-        return from_numpy(data, mapping)
-    whole = DeviceMapping(mapping.mesh, (Replicated(),) * mapping.mesh.ndim)
-    return from_numpy(data, whole).to(mapping)
-
-
-def _from_data(
-    who: str, data: Any, dtype: DType | None, device: Device | DeviceMesh | None
+def from_data(
+    who: str,
+    data: Any,
+    dtype: DType | None,
+    device: Device | DeviceRef | DeviceMesh | DeviceMapping | None,
 ) -> Tensor:
+    """Makes a tensor of whatever a user has; see :class:`Tensor`."""
     if isinstance(data, Tensor):
-        if dtype is not None:
-            data = data.cast(dtype)
+        check_own_dtype(who, data.dtype, dtype)
         return data if device is None else data.to(device)
-    default, _ = defaults()
-    if hasattr(data, "__dlpack__") and not isinstance(data, (np.ndarray, np.generic)):
-        shared = from_jax(Buffer.from_dlpack(data).to_jax())
-        return _from_data(who, shared, dtype, device)
-    return from_numpy(as_array(who, data, dtype, default), as_mapping(device))
+    if not is_foreign_array(data):
+        array = as_array(who, data, dtype, defaults()[0])
+        return from_numpy(array, as_mapping(device))
+    # What others may write to is copied; JAX arrays and buffers never change.
+    fixed = isinstance(data, (jax.Array, Buffer))
+    buffer = Buffer.from_dlpack(data, copy=None if fixed else True)
+    return from_data(who, from_jax(buffer.to_jax()), dtype, device)
 
 
 def run_now(work: Coroutine[Any, Any, Any]) -> Any:
     """Runs a coroutine to its end from synchronous code.
 
     Our own contexts never wait for anything, so no event loop is needed, and a running
-    one (as in a notebook) is no obstacle. A user's context that does wait is given a
-    loop of its own.
+    one (as in a notebook) is no obstacle.
+
+    Raises:
+        RuntimeError: A context of the user's does wait for something.
     """
     try:
         work.send(None)
@@ -420,32 +439,11 @@ def run_now(work: Coroutine[Any, Any, Any]) -> Any:
         return done.value
     work.close()
     raise RuntimeError(
-        "realize: the context waits for an event; await the tensor instead of reading "
-        f"it from synchronous code (running loop: {_loop_is_running()})."
+        "realize: the context waits for an event, which synchronous code cannot. Use "
+        "await tensor."
     )
 
 
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 def shard_arrays(tensor: Tensor) -> list[jax.Array]:
-    """Lists what each device of a real tensor's mesh holds, in mesh order.
-
-    The hidden axes of pending sums, of size 1 on each device, are dropped.
-    """
-    array = tensor._stored()
-    if not tensor.is_distributed:
-        return [array]
-    held = {shard.device: shard.data for shard in array.addressable_shards}
-    lend(array, *held.values())
-    ordered = [held[device] for device in tensor.mesh.to_jax().devices.flat]
-    hidden = len(tensor.mapping.partial_axes)
-    if not hidden:
-        return ordered
-    with x64():
-        return [shard.reshape(shard.shape[hidden:]) for shard in ordered]
+    """Lists what each device of a real tensor's mesh holds, in mesh order."""
+    return split_array(tensor._stored(), tensor.mapping)

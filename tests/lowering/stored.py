@@ -4,18 +4,40 @@ import jax
 import numpy as np
 
 from maxlite._backend import put, x64
+from maxlite.dtype import DType
+from maxlite.graph._spec import spec
 from maxlite.lowering import find_collectives
 from maxlite.lowering._redistribute import redistribute
 from maxlite.sharding import DeviceMapping, Partial, Replicated, Sharded
+from maxlite.tensor._tensor import wrap
 from tests.compilation.layouts import mesh
 
-__all__ = ["collectives", "mapping", "move", "parts", "placed", "placements", "whole"]
+__all__ = [
+    "collectives",
+    "distributed",
+    "mapping",
+    "move",
+    "parts",
+    "placed",
+    "placements",
+    "short",
+    "whole",
+]
 
 
 def placements(text):
     """Reads ``"S0 P"``: one placement per mesh axis."""
     kinds = {"R": Replicated(), "P": Partial()}
     return tuple(kinds.get(word) or Sharded(int(word[1:])) for word in text.split())
+
+
+def short(placements):
+    """Writes placements as :func:`placements` reads them."""
+    axes = (p.localized_axis() for p in placements)
+    return " ".join(
+        type(p).__name__[0] + ("" if axis is None else str(axis))
+        for p, axis in zip(placements, axes, strict=True)
+    )
 
 
 def mapping(shape, text):
@@ -37,6 +59,13 @@ def parts(value, where):
 def placed(value, where):
     """Puts a value onto a mesh, in unequal terms where a sum is pending."""
     return put(parts(value, where), where.named_sharding(value.ndim))
+
+
+def distributed(value, shape, text):
+    """Makes a tensor on a mesh; a pending sum has unequal terms."""
+    where = mapping(shape, text)
+    described = spec(DType.from_jax(value.dtype), value.shape, where)
+    return wrap(described, placed(value, where))
 
 
 def whole(array, where):

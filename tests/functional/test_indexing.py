@@ -1,0 +1,564 @@
+"""Reading and writing ``x[...]``, strictly."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from maxlite import functional as F
+from maxlite.compilation import compile, stage
+from maxlite.driver import CPU
+from maxlite.dtype import DType
+from maxlite.functional import _dispatch
+from maxlite.graph import Dim
+from maxlite.sharding import (
+    BufferLayout,
+    DeviceMapping,
+    Sharded,
+    ShardingError,
+    TensorLayout,
+    auto_reshard,
+)
+from maxlite.tensor import Tensor
+from tests.functional._cross import NUMBERS, check, check_sharded, place
+from tests.sharding.meshes import cpu_mesh
+
+N, K = Dim("n"), Dim("k")
+DTYPES = [*NUMBERS, np.dtype(bool)]
+
+
+def layout(*sizes, dtype=DType.float32) -> TensorLayout:
+    return TensorLayout(dtype, list(sizes), CPU())
+
+
+def counted(*shape: int, dtype=np.float32) -> np.ndarray:
+    return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+
+
+def position(value: int, dtype=np.int64) -> Tensor:
+    return Tensor(np.array(value, dtype))
+
+
+# Reading ------------------------------------------------------------------------------
+
+INDICES = [
+    (),
+    0,
+    -1,
+    np.s_[1:3],
+    np.s_[:],
+    np.s_[-2:],
+    np.s_[:-1, 1],
+    np.s_[::2, ::3],
+    np.s_[1:4:2, -1],
+    np.s_[2:2],
+    np.s_[4:],
+    np.s_[...],
+    np.s_[..., 0],
+    np.s_[1, ..., 2],
+    np.s_[None],
+    np.s_[:, None, 1, None],
+    np.s_[None, ..., None],
+    np.s_[0, None, 1:],
+    np.s_[0, 1],
+]
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_a_slice_is_numpy_s(index):
+    x = counted(4, 3)
+    check(lambda t: t[index], x, want=x[index])
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_slice_of_any_dtype(dtype):
+    x = counted(3, 2, dtype=dtype)
+    check(lambda t: t[1:, 0], x, want=x[1:, 0], named=False)
+
+
+@pytest.mark.parametrize("index", [np.s_[0:0], np.s_[:], np.s_[:, 0], np.s_[::2]])
+def test_a_slice_of_nothing(index):
+    x = counted(0, 2)
+    check(lambda t: t[index], x, want=x[index])
+
+
+def test_lists_and_arrays_are_read_as_tuples():
+    x = counted(2, 3)
+    check(lambda t: F.slice_tensor(t, [1, slice(0, 2)]), x, want=x[1, 0:2])
+    check(lambda t: t[np.array([1, 2])], x, want=x[1, 2])
+    check(lambda t: t[np.int64(1)], x, want=x[1])
+    check(lambda t: t[Dim(1)], x, want=x[1])
+
+
+def test_a_slice_is_a_copy():
+    x = Tensor([1.0, 2.0])
+    everything, first = x[:], x[0]
+    x[0] = Tensor(9.0)
+    assert everything.to_numpy().tolist() == [1.0, 2.0]
+    assert first.item() == 1.0
+
+
+def test_a_tensor_is_iterated_by_rows():
+    rows = [row.to_numpy().tolist() for row in Tensor(counted(3, 2))]
+    assert rows == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("index", "match"),
+    [
+        (5, "at least -4 and below 4, the size of its axis, got 5"),
+        (-5, "at least -4 and below 4, the size of its axis, got -5"),
+        (np.s_[1:100], r"0 <= start <= stop <= 4, got \[1:100\]"),
+        (np.s_[-5:], r"0 <= start <= stop <= 4, got \[-5:\]"),
+        (np.s_[5:], r"0 <= start <= stop <= 4, got \[5:\]"),
+        (np.s_[3:1], r"0 <= start <= stop <= 4, got \[3:1\]"),
+        (np.s_[::0], "a step must be a number of 1 or more, got 0"),
+        (np.s_[::-1], "a step must be a number of 1 or more, got -1"),
+        ((0, 0, 0), "at most one entry per axis, got 3"),
+        ((..., 0, ...), "at most one Ellipsis, got 2"),
+        (Tensor([1.0]), r"an integer of rank 0, got float32\[1\]"),
+        (Tensor(np.array([True, False, True, True])), r"got bool\[4\]. Use gather"),
+    ],
+    ids=str,
+)
+def test_reading_out_of_range_is_a_value_error(index, match):
+    with pytest.raises(ValueError, match=match):
+        _ = Tensor(counted(4, 3))[index]
+
+
+@pytest.mark.parametrize("index", [1.0, "a", True, np.s_[1.0:], [[0]], np.s_["a":]])
+def test_what_is_no_index_is_a_type_error(index):
+    with pytest.raises(TypeError, match="must be an int, a Dim or None, got"):
+        _ = Tensor(counted(4, 3))[index]
+
+
+def test_a_bound_that_is_a_tensor_is_not_supported():
+    with pytest.raises(NotImplementedError, match="a Tensor is not supported"):
+        _ = Tensor(counted(4))[position(1) :]
+
+
+def test_a_scalar_has_no_axis_to_index():
+    with pytest.raises(ValueError, match="at most one entry per axis, got 1"):
+        _ = Tensor(1.0)[0]
+
+
+@pytest.mark.parametrize("read", [lambda x, i: x[i], lambda x, i: x[i : i + 2]])
+def test_each_position_runs_the_same_program(read):
+    """Loops would compile once per step otherwise."""
+    x = Tensor(counted(7, 3))
+    read(x, 0)
+    known = len(_dispatch._executables)
+    for i in range(1, 5):
+        np.testing.assert_array_equal(
+            read(x, i).to_numpy(), read(counted(7, 3), i), strict=True
+        )
+    assert len(_dispatch._executables) == known
+
+
+# Reading at named sizes ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("index", "shape", "sizes"),
+    [
+        (np.s_[1:], ["n + -1"], (1, 5)),
+        (np.s_[:-1], ["n + -1"], (1, 5)),
+        (np.s_[1:-1], ["n + -2"], (2, 5)),
+        (np.s_[:3], ["3"], (3, 5)),
+        (np.s_[-2:], ["2"], (2, 5)),
+        (np.s_[::2], ["(n + 1) // 2"], (0, 1, 5)),
+        (np.s_[1::2], ["n // 2"], (1, 5)),
+        (np.s_[0], [], (1, 5)),
+        (np.s_[-1], [], (1, 5)),
+        (np.s_[:N], ["n"], (0, 1, 5)),
+        (np.s_[: N // 2], ["n // 2"], (0, 1, 5)),
+        (np.s_[N // 2 :], ["((n // 2) * -1) + n"], (0, 1, 5)),
+        (np.s_[N - 1], [], (1, 5)),
+        (np.s_[N - 2 : N], ["2"], (2, 5)),
+    ],
+    ids=str,
+)
+def test_a_slice_of_a_named_size(index, shape, sizes):
+    program = compile(lambda x: x[index])(layout("n"))
+    assert [str(dim) for dim in program.out_layouts[0].shape] == shape
+    for n in sizes:
+        want = counted(n)[_at(index, n)]
+        got = program(Tensor(counted(n))).to_numpy()
+        np.testing.assert_array_equal(got, want, strict=True)
+
+
+def _at(index, n: int):
+    if isinstance(index, slice):
+        bounds = (_at(index.start, n), _at(index.stop, n))
+        return slice(*bounds, index.step)
+    return index.evaluate({"n": n}) if isinstance(index, Dim) else index
+
+
+def test_a_bound_may_be_the_size_of_another_argument():
+    program = compile(lambda x, y: x[:, :K] + y)(layout("n", "m"), layout("k"))
+    x, y = counted(2, 3), counted(2)
+    np.testing.assert_array_equal(
+        program(Tensor(x), Tensor(y)).to_numpy(), x[:, :2] + y
+    )
+    with pytest.raises(ValueError, match=r"0 <= start <= stop <= 3, got \[:4\]"):
+        program(Tensor(x), Tensor(counted(4)))
+
+
+@pytest.mark.parametrize(
+    ("index", "n"), [(np.s_[1:], 0), (np.s_[:3], 2), (np.s_[0], 0), (np.s_[1:-1], 1)]
+)
+def test_a_size_that_does_not_fit_is_refused_as_in_eager_code(index, n):
+    x = Tensor(counted(n))
+    with pytest.raises(ValueError, match="x\\[...\\]"):
+        _ = x[index]
+    program = compile(lambda x: x[index])(layout("n"))
+    with pytest.raises(ValueError, match="x\\[...\\]"):
+        program(x)
+
+
+@pytest.mark.parametrize("index", [np.s_[2:1], np.s_[N + 1 :], np.s_[-1:-2]])
+def test_what_never_fits_is_refused_while_staging(index):
+    with pytest.raises(ValueError, match="a slice must have"):
+        stage(lambda x: x[index])(layout("n"))
+
+
+def test_a_name_means_nothing_outside_of_a_program():
+    with pytest.raises(ValueError, match="every symbol of k must have a value"):
+        _ = Tensor(counted(4))[:K]
+
+
+# Positions known at run time ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8])
+def test_a_tensor_of_rank_0_is_a_position(dtype):
+    x = counted(4, 3)
+    check(
+        lambda t, i: t[i, 1:],
+        x,
+        np.array(2, dtype),
+        want=x[2, 1:],
+    )
+
+
+def test_a_position_counts_from_the_end_when_negative():
+    x = counted(4, 3)
+    check(lambda t, i: t[:, i], x, np.array(-3), want=x[:, -3])
+
+
+@pytest.mark.parametrize("i", [4, -5])
+def test_a_position_out_of_range_raises_where_it_can_be_seen(i):
+    with pytest.raises(ValueError, match=f"below 4, the size of its axis, got {i}"):
+        _ = Tensor(counted(4))[position(i)]
+
+
+@pytest.mark.parametrize(("i", "found"), [(4, 3.0), (9, 3.0), (-5, 0.0), (-9, 0.0)])
+def test_a_position_out_of_range_is_clamped_in_a_program(i, found):
+    program = compile(lambda x, i: x[i])(layout("n"), layout(dtype=DType.int64))
+    assert program(Tensor(counted(4)), position(i)).item() == found
+
+
+def test_a_position_on_an_empty_axis_is_refused():
+    program = compile(lambda x, i: x[i])(layout("n"), layout(dtype=DType.int64))
+    with pytest.raises(ValueError, match="an axis of size 0 has no element"):
+        program(Tensor(counted(0)), position(0))
+
+
+# Reading on a mesh ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("index", "placed", "lands"),
+    [
+        (np.s_[1:3], "R", "R"),
+        (np.s_[1:3], "S1 P", "S1 P"),
+        (np.s_[0], "S1", "S0"),
+        (np.s_[:, 0], "S0 R", "S0 R"),
+        (np.s_[::2], "S1", "S1"),
+        (np.s_[..., 1:], "S0", "S0"),
+        (np.s_[:], "S0 S1", "S0 S1"),
+        (np.s_[None], "S0 S1", "S1 S2"),
+        (np.s_[:, None, 1], "S0 S0", "S0 S0"),
+        (np.s_[1, None], "S1 P", "S1 P"),
+    ],
+    ids=str,
+)
+def test_a_slice_on_a_mesh(index, placed, lands):
+    check_sharded(lambda t: t[index], (counted(4, 4), placed), lands=lands)
+
+
+def test_a_position_on_a_mesh():
+    check_sharded(
+        lambda t, i: t[i], (counted(4, 4), "S1 P"), (np.array(2), "R R"), lands="S0 P"
+    )
+
+
+@pytest.mark.parametrize("index", [0, np.s_[0:2], np.s_[0:4], np.s_[::2]], ids=str)
+def test_an_axis_that_is_cut_must_be_whole_to_be_indexed(index):
+    x = place(counted(4, 4), "S0")
+    with pytest.raises(ShardingError, match="slice"):
+        _ = x[index]
+    with auto_reshard(mode="silent"):
+        np.testing.assert_array_equal(x[index].to_numpy(), counted(4, 4)[index])
+
+
+@pytest.mark.parametrize("index", [0, np.s_[1:3], np.s_[::2]], ids=str)
+def test_a_slice_of_whole_axes_needs_no_communication(index):
+    placed = TensorLayout(
+        DType.float32, [4, 4], DeviceMapping(cpu_mesh(2), (Sharded(1),))
+    )
+    assert compile(lambda x: x[index])(placed).collectives() == []
+
+
+# Writing ------------------------------------------------------------------------------
+
+TARGETS = [
+    (),
+    0,
+    -1,
+    np.s_[1:3],
+    np.s_[:, 1:2],
+    np.s_[0, 1],
+    np.s_[..., 0],
+    np.s_[::2],
+    np.s_[1:4:2, ::2],
+    np.s_[2:2],
+    np.s_[...],
+]
+
+
+def write(index):
+    """Writes into a copy, which is then the result."""
+
+    def fn(x, value):
+        y = F.concat([x])
+        y[index] = value
+        return y
+
+    return fn
+
+
+@pytest.mark.parametrize("index", TARGETS, ids=str)
+def test_a_write_is_numpy_s(index):
+    x = counted(4, 3)
+    want = x.copy()
+    value = -1 - counted(*want[index].shape)
+    want[index] = value
+    check(write(index), x, value, want=want)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_a_write_of_any_dtype(dtype):
+    x, want = counted(3, 2, dtype=dtype), counted(3, 2, dtype=dtype)
+    want[1:, 0] = want[:2, 1]
+    check(write(np.s_[1:, 0]), x, x[:2, 1], want=want, named=False)
+
+
+def test_every_name_sees_a_write_and_computed_values_do_not():
+    x = Tensor([1.0, 2.0])
+    alias, before, part = x, x + 0, x[0:1]
+    x[0:1] = Tensor([5.0])
+    x[1:] += 1
+    assert alias.to_numpy().tolist() == [5.0, 3.0]
+    assert before.to_numpy().tolist() == [1.0, 2.0]
+    assert part.to_numpy().tolist() == [1.0]
+
+
+def test_a_write_keeps_numpy_views_of_the_old_value():
+    x = Tensor([1.0, 2.0])
+    view = x.to_numpy()
+    x[0] = Tensor(5.0)
+    assert view.tolist() == [1.0, 2.0]
+
+
+def test_a_tensor_may_be_written_into_itself():
+    x = Tensor(counted(3))
+    x[1:] = x[:2]
+    F.buffer_store(x, x)
+    assert x.to_numpy().tolist() == [0.0, 0.0, 1.0]
+
+
+def test_a_write_reuses_the_memory():
+    x = Tensor(counted(64, 64)) + 0
+    x[0] = Tensor(counted(64))
+    address = x._stored().unsafe_buffer_pointer()
+    x[1] = Tensor(counted(64))
+    assert x._stored().unsafe_buffer_pointer() == address
+
+
+def test_buffer_store_writes_the_whole():
+    x = Tensor([1.0, 2.0])
+    alias = x
+    assert F.buffer_store(x, Tensor([3.0, 4.0])) is None
+    assert alias.to_numpy().tolist() == [3.0, 4.0]
+
+
+def test_a_write_in_a_lazy_block_is_seen_after_it():
+    x = Tensor([1.0, 2.0])
+    with F.lazy():
+        before = x + 0
+        x[0] = Tensor(5.0)
+        after = x + 0
+    assert before.to_numpy().tolist() == [1.0, 2.0]
+    assert after.to_numpy().tolist() == [5.0, 2.0]
+    assert x.to_numpy().tolist() == [5.0, 2.0]
+
+
+def test_each_position_is_written_by_the_same_program():
+    x, row = Tensor(counted(7, 3)), Tensor(counted(3))
+    x[0] = row
+    known = len(_dispatch._executables)
+    for i in range(1, 5):
+        x[i] = row
+    assert len(_dispatch._executables) == known
+    np.testing.assert_array_equal(x.to_numpy()[:5], np.tile(counted(3), (5, 1)))
+
+
+@pytest.mark.parametrize(
+    ("index", "shape", "error", "match"),
+    [
+        (5, (2,), IndexError, "at least -2 and below 2, the size of its axis, got 5"),
+        (np.s_[0:9], (2, 2), IndexError, r"0 <= start <= stop <= 2, got \[0:9\]"),
+        (np.s_[2:1], (0, 2), IndexError, r"0 <= start <= stop <= 2, got \[2:1\]"),
+        ((0, 0, 0), (), ValueError, "at most one entry per axis"),
+        (None, (1, 2, 2), ValueError, "None adds no axis"),
+        (np.s_[::-1], (2, 2), ValueError, "a step must be a number of 1 or more"),
+        (0, (1, 2), ValueError, r"float32\[2\], got float32\[1, 2\]. Cast or broad"),
+        (np.s_[0:2], (1, 2), ValueError, r"float32\[2, 2\], got float32\[1, 2\]"),
+        (1.5, (2,), TypeError, "an index must be an int"),
+    ],
+)
+def test_writing_what_does_not_fit(index, shape, error, match):
+    x = Tensor(counted(2, 2))
+    with pytest.raises(error, match=match):
+        x[index] = Tensor(counted(*shape))
+    np.testing.assert_array_equal(x.to_numpy(), counted(2, 2))
+
+
+def test_a_write_takes_tensors_of_the_same_dtype_only():
+    x = Tensor([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"float32\[1\], got int32\[1\]"):
+        x[0:1] = Tensor(np.ones(1, np.int32))
+    for value in (1.0, [1.0], np.ones(1)):
+        with pytest.raises(TypeError, match="source must be a Tensor"):
+            x[0:1] = value
+    with pytest.raises(TypeError, match="source must be a Tensor, got float"):
+        F.buffer_store(x, 3.0)
+    with pytest.raises(ValueError, match=r"float32\[2\], got float32\[3\]"):
+        F.buffer_store(x, Tensor([1.0, 2.0, 3.0]))
+
+
+# Writing in a program -------------------------------------------------------------------
+
+
+def buffer(*sizes) -> BufferLayout:
+    return BufferLayout(DType.float32, list(sizes), CPU())
+
+
+@pytest.mark.parametrize("n", [1, 5])
+def test_a_program_writes_into_its_buffer(n):
+    def fn(b, x):
+        b[-1] = x
+        b[0:1] = b[0:1] * 10
+        return b[0] + 0
+
+    program = compile(fn)(buffer("n", 2), layout(2))
+    b, want = Tensor(counted(n, 2)), counted(n, 2)
+    want[-1] = [7, 8]
+    want[0] *= 10
+    first = program(b, Tensor([7.0, 8.0]))
+    np.testing.assert_array_equal(b.to_numpy(), want)
+    np.testing.assert_array_equal(first.to_numpy(), want[0])
+
+
+def test_a_size_that_a_write_does_not_fit_is_refused():
+    def fn(b, x):
+        b[0] = x
+
+    with pytest.raises(IndexError, match="below 0, the size of its axis, got 0"):
+        compile(fn)(buffer("n"), layout())(Tensor(counted(0)), Tensor(1.0))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("i", [0, 2, -1, -3])
+def test_a_program_writes_at_a_position(i, step):
+    def fn(b, x, i):
+        b[i, ::step] = x
+
+    program = compile(fn)(buffer("n", 4), layout(4 // step), layout(dtype=DType.int64))
+    b, want = Tensor(counted(3, 4)), counted(3, 4)
+    want[i, ::step] = 9 + counted(4 // step)
+    program(b, Tensor(9 + counted(4 // step)), position(i))
+    np.testing.assert_array_equal(b.to_numpy(), want)
+
+
+@pytest.mark.parametrize("i", [3, 9, -4, -9])
+def test_a_write_out_of_range_is_left_out_of_a_program(i):
+    def fn(b, x, i):
+        b[i] = x
+
+    program = compile(fn)(buffer("n", 2), layout(2), layout(dtype=DType.int64))
+    b = Tensor(counted(3, 2))
+    program(b, Tensor([7.0, 8.0]), position(i))
+    np.testing.assert_array_equal(b.to_numpy(), counted(3, 2))
+    with pytest.raises(IndexError, match=f"the size of its axis, got {i}"):
+        b[position(i)] = Tensor([7.0, 8.0])
+
+
+def test_only_buffers_are_written_in_a_program():
+    def fn(x, y):
+        x[0] = y
+
+    with pytest.raises(TypeError, match="Stage it by BufferLayout"):
+        stage(fn)(layout(2), layout())
+
+
+# Writing on a mesh ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("index", "placed", "value", "lands"),
+    [
+        (0, "R", "R", "R"),
+        (0, "S1", "S0", "S1"),
+        (np.s_[:, 1:3], "S0 R", "S0 R", "S0 R"),
+        (np.s_[::2], "S1 P", "S1 P", "S1 P"),
+        ((), "S0 S1", "S0 S1", "S0 S1"),
+        (np.s_[:, 0], "P S0", "P S0", "P S0"),
+    ],
+    ids=str,
+)
+def test_a_write_on_a_mesh_stays_where_it_is(index, placed, value, lands):
+    x = counted(4, 4)
+    check_sharded(
+        write(index), (x, placed), (20 + counted(*x[index].shape), value), lands=lands
+    )
+
+
+def test_a_value_is_moved_where_the_region_allows_it_but_never_the_target():
+    x, row = place(counted(4, 4), "S1"), place(counted(4), "R")
+    with pytest.raises(ShardingError, match="slice_update"):
+        x[0] = row
+    with auto_reshard(mode="silent"):
+        x[0] = row
+        np.testing.assert_array_equal(x.to_numpy()[0], counted(4))
+        assert x.placements == (Sharded(1),)
+        with pytest.raises(ShardingError, match="must leave its target where it lies"):
+            place(counted(4, 4), "S0")[0] = row
+
+
+def test_a_value_on_one_device_goes_into_a_whole_target():
+    x = place(counted(4, 4), "R")
+    x[1] = Tensor(counted(4))
+    np.testing.assert_array_equal(x.to_numpy()[1], counted(4))
+
+
+@pytest.mark.parametrize("index", [0, np.s_[1:3], np.s_[::2]], ids=str)
+def test_a_write_to_whole_axes_needs_no_communication(index):
+    mapping = DeviceMapping(cpu_mesh(2), (Sharded(1),))
+
+    def fn(b, x):
+        b[index] = x[index]
+
+    placed = TensorLayout(DType.float32, [4, 4], mapping)
+    assert compile(fn)(placed.as_buffer(), placed).collectives() == []
