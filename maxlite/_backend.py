@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import weakref
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import jax
@@ -117,9 +116,11 @@ def copy_in_place(array: jax.Array) -> jax.Array:
         return _copy(array)
 
 
-@partial(jax.jit, keep_unused=True)
-def _copy(array: jax.Array) -> jax.Array:
+def _copied(array: jax.Array) -> jax.Array:
     return jax.numpy.array(array, copy=True)
+
+
+_copy: Any = jax.jit(_copied)
 
 
 def lend(*arrays: jax.Array) -> None:

@@ -125,7 +125,7 @@ class CompiledCallable(Generic[P, R]):
             TypeError: An argument is no tensor.
         """
         if len(args) == self._flat_count and not kwargs:
-            leaves: Sequence[Any] = args
+            leaves: Any = args
         else:
             leaves = self._unpack(args, kwargs) or self._flatten(args, kwargs)
         if innermost() is not None and (ctx := graph_context()) is not None:

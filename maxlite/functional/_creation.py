@@ -16,19 +16,19 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.driver import CPU, Buffer
-from maxlite.dtype import FLOATS, DType, check_scalar
+from maxlite.driver import CPU
+from maxlite.dtype import FLOATS, DType
 from maxlite.functional._dispatch import Number, Operand, apply, as_tensor
-from maxlite.functional._transfer import move
 from maxlite.graph import Dim
+from maxlite.graph._graph import TensorValue
 from maxlite.graph._shape import compact_dim, compact_shape
 from maxlite.graph._spec import Spec, spec
 from maxlite.realization_context._eager import graph_context
 from maxlite.sharding import BufferLayout, DeviceMapping, TensorLayout
-from maxlite.tensor._context import outside
-from maxlite.tensor._data import as_array
+from maxlite.tensor._context import current_realization_context, outside
+from maxlite.tensor._data import as_array, check_number
 from maxlite.tensor._defaults import as_mapping, defaults, on_device, plain
-from maxlite.tensor._tensor import Tensor, from_jax, from_numpy
+from maxlite.tensor._tensor import Tensor, from_data, from_foreign, from_numpy
 
 if TYPE_CHECKING:
     from maxlite.driver import Device
@@ -289,7 +289,7 @@ def constant(
     """Makes a tensor of numbers. The values are copied.
 
     Args:
-        value: A number, a nested list or tuple of numbers, or a numpy array.
+        value: A number, a nested list or tuple of numbers, or an array.
         dtype: The default dtype when None; an array keeps its own.
         device: A device, a mesh (replicated) or a mapping; the default when None.
 
@@ -302,13 +302,8 @@ def constant(
     >>> constant([1, 2]).to_numpy().tolist()
     [1.0, 2.0]
     """
-    data = as_array("constant", value, dtype, defaults()[0])
-    mapping = as_mapping(device)
     with outside():
-        if mapping.mesh.num_devices == 1:
-            return from_numpy(data, mapping)
-        whole = from_numpy(data, DeviceMapping.replicated(mapping.mesh))
-        return move(whole, mapping)
+        return Tensor(from_data("constant", value, dtype, device))
 
 
 @front
@@ -332,12 +327,30 @@ def from_dlpack(array: Any) -> Tensor:
     if isinstance(array, Tensor):
         return array
     if isinstance(array, np.ndarray):
-        # A dtype that numpy lacks a letter for is refused by DType, in words.
-        DType.from_numpy(array.dtype.newbyteorder("="))
-        return from_numpy(array, on_device(CPU()))
-    if isinstance(array, jax.Array) and len(array.devices()) == 1:
-        return from_jax(array)
-    return from_jax(Buffer.from_dlpack(array).to_jax())
+        checked = as_array("from_dlpack", array, None, DType.float32)
+        return from_numpy(checked, on_device(CPU()))
+    return from_foreign(array)
+
+
+@front
+def from_graph_value(value: TensorValue) -> Tensor:
+    """Makes a pending tensor of the current context from a recorded value.
+
+    Args:
+        value: A value of the context's graph.
+
+    Raises:
+        LookupError: No context is open.
+        TypeError: ``value`` is no recorded value.
+
+    Source: max.experimental.tensor.Tensor.from_graph_value.
+    """
+    if not isinstance(value, TensorValue):
+        raise TypeError(
+            "from_graph_value: value must be a TensorValue of a graph, got "
+            f"{type(value).__name__}. Use Tensor(value) for data."
+        )
+    return current_realization_context().create_unrealized((value,))
 
 
 @front
@@ -416,8 +429,7 @@ def _number(who: str, value: Any, dtype: DType) -> Number:
             f"{who}: value must be a number, got {type(value).__name__}. Use constant "
             "for arrays, and broadcast_to for tensors."
         )
-    if not (isinstance(value, bool) and dtype is not DType.bool):
-        check_scalar(value, dtype)
+    check_number(who, value, dtype)
     return Number(value, spec(dtype, (), as_mapping(None), literal=True))
 
 
@@ -438,7 +450,7 @@ def _range_size(start: Any, stop: Any, step: Any, out_dim: Any) -> int | Dim:
     if out_dim is None:
         if size is None:
             raise ValueError(
-                "range: the length cannot be computed from traced tensors. Pass out_dim."
+                "range: the length must be known, got traced tensors. Pass out_dim."
             )
         return size
     wanted = compact_dim(out_dim)

@@ -4,6 +4,7 @@ from maxlite.lowering._collectives import Collective, find_collectives
 from maxlite.lowering._export import export_module
 from maxlite.lowering._program import (
     Executable,
+    check_divisible,
     compile_graph,
     edge_sharding,
     program_mesh,
@@ -14,6 +15,7 @@ from maxlite.lowering._text import stablehlo_text
 __all__ = [
     "Collective",
     "Executable",
+    "check_divisible",
     "compile_graph",
     "complete_sizes",
     "edge_sharding",

@@ -114,7 +114,7 @@ class Constructors:
 
     @classmethod
     def from_shard_values(
-        cls, values: Sequence[Any], mapping: DeviceMapping | None = None
+        cls, shard_values: Sequence[Tensor], mapping: DeviceMapping | None = None
     ) -> Tensor:
-        """Joins one-device tensors to one over a mesh."""
-        return fronts["from_shard_values"](values, mapping)
+        """Joins one-device tensors to one over a mesh, each a device's piece."""
+        return fronts["from_shard_values"](shard_values, mapping)

@@ -1,4 +1,9 @@
-"""Turning what a user has (numbers, lists, arrays) into numpy data of one dtype."""
+"""Turning what a user has (numbers, lists, arrays) into numpy data of one dtype.
+
+Arrays say their dtype and keep it. Numbers and lists take the dtype that is asked for:
+one that counts must hold every value exactly, a float dtype rounds, and what lies
+beyond its range becomes infinite.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from maxlite.dtype import DType, check_scalar
+from maxlite.dtype import FLOATS, DType
 
 if TYPE_CHECKING:
     NestedArray = Sequence["NestedArray"] | bool | int | float
@@ -19,7 +24,8 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
 
     Args:
         who: Function that asks, for errors.
-        data: A number, a nested list, tuple or range of numbers, or a numpy array.
+        data: A number (Python's or numpy's), a nested list, tuple or range of numbers,
+            or a numpy array.
         dtype: Wanted element type; None means the default, or the array's own.
         default: What numbers and lists become when no dtype is wanted.
 
@@ -33,13 +39,69 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
     """
     if isinstance(data, np.ndarray):
         return _from_numpy(who, cast("np.ndarray", data), dtype)
-    if isinstance(data, np.generic):
-        # A numpy scalar says its dtype, as an array does, unless another is wanted.
-        scalar = cast("np.generic[Any]", data)
-        chosen = dtype or DType.from_jax(scalar.dtype)
-        check_scalar(scalar.item(), chosen)
-        return np.asarray(scalar).astype(chosen.to_jax())
     chosen = dtype or default
+    values = _numbers(who, data)
+    if chosen not in FLOATS:
+        values = _counted(who, data, values, chosen)
+    with np.errstate(over="ignore"):
+        return values.astype(chosen.to_jax())
+
+
+def check_number(who: str, number: bool | int | float, dtype: DType) -> None:
+    """Checks that a dtype can hold a number; a float dtype holds any, rounded.
+
+    Raises:
+        ValueError: It cannot.
+    """
+    if dtype in FLOATS:
+        return
+    if not isinstance(number, int):
+        raise ValueError(
+            f"{who}: values of {dtype} must be whole, got {number}. Round it with "
+            "int(...), or ask for a float dtype."
+        )
+    least, most = _bounds(dtype)
+    if not least <= number <= most:
+        raise ValueError(
+            f"{who}: values of {dtype} must lie in [{least}, {most}], got {number}. "
+            "Ask for a wider dtype."
+        )
+
+
+def check_own_dtype(who: str, own: DType, wanted: DType | None) -> None:
+    """Refuses to convert what has a dtype of its own.
+
+    Raises:
+        ValueError: Another dtype is wanted.
+    """
+    if wanted is not None and wanted is not own:
+        raise ValueError(
+            f"{who}: an array keeps its dtype, got {own} for dtype={wanted}. Use "
+            "array.astype(...) first, or cast the tensor."
+        )
+
+
+def is_foreign_array(data: Any) -> bool:
+    """Whether data speak DLPack and are not numpy's: JAX, PyTorch, a Buffer."""
+    return hasattr(data, "__dlpack__") and not isinstance(
+        data, (np.ndarray, np.generic)
+    )
+
+
+def _from_numpy(who: str, data: np.ndarray, dtype: DType | None) -> np.ndarray:
+    try:
+        own = DType.from_jax(data.dtype.newbyteorder("="))
+    except ValueError:
+        raise ValueError(
+            f"{who}: an array must have a dtype that maxlite has, got {data.dtype}. "
+            "Use array.astype(...) first."
+        ) from None
+    check_own_dtype(who, own, dtype)
+    return data
+
+
+def _numbers(who: str, data: Any) -> np.ndarray:
+    """Lets numpy read numbers and lists, in whatever dtype it finds for them."""
     try:
         values = np.array(data)
     except ValueError:
@@ -47,40 +109,49 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
             f"{who}: nested lists must have one length per axis, got a ragged list. "
             "Pad the shorter ones."
         ) from None
-    return _from_values(who, data, values, chosen)
-
-
-def _from_numpy(who: str, data: np.ndarray, dtype: DType | None) -> np.ndarray:
-    own = DType.from_jax(data.dtype.newbyteorder("="))
-    if dtype is not None and dtype is not own:
-        raise ValueError(
-            f"{who}: an array keeps its dtype, got {own} for dtype={dtype}. "
-            "Use array.astype(...) first, or cast the tensor."
-        )
-    return data
-
-
-def _from_values(who: str, data: Any, values: np.ndarray, dtype: DType) -> np.ndarray:
-    if values.size == 0:
-        return values.astype(dtype.to_jax())
-    if values.dtype.kind not in "biuf":
+    if values.dtype.kind in "biuf" or _is_float(values.dtype):
+        return values
+    # Integers of more than 64 bits are numbers too, in an array of objects.
+    strangers = {type(x).__name__: 0 for x in values.flat if not _is_number(x)}
+    if strangers:
         raise TypeError(
-            f"{who}: data must be numbers, got {_first_stranger(data)}. Pass numbers, "
+            f"{who}: data must be numbers, got {', '.join(strangers)}. Pass numbers, "
             "nested lists of numbers, or a numpy array."
         )
-    # Two numbers stand for all: the extremes fit exactly when every value does.
-    finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-    for value in (finite.min(), finite.max()) if finite.size else ():
-        check_scalar(_plain(value, values), dtype)
-    return values.astype(dtype.to_jax())
+    return values
 
 
-def _plain(value: Any, values: np.ndarray) -> bool | int | float:
-    number = value.item()
-    return float(number) if values.dtype.kind == "f" else number
+def _counted(who: str, data: Any, values: np.ndarray, dtype: DType) -> np.ndarray:
+    """Checks values of a dtype that counts; the two extremes stand for all."""
+    if values.dtype.kind not in "biu":
+        # numpy reads signed beside unsigned integers as floats, which lose digits.
+        values = np.array(data, dtype=object)
+        for value in values.flat:
+            check_number(who, _plain(value), dtype)
+    elif values.size:
+        check_number(who, values.min().item(), dtype)
+        check_number(who, values.max().item(), dtype)
+    return values
 
 
-def _first_stranger(data: Any) -> str:
-    while data.__class__ in (list, tuple) and data:
-        data = next((x for x in data if not isinstance(x, (int, float))), data[0])
-    return type(data).__name__
+def _plain(value: Any) -> bool | int | float:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, np.number, np.bool_))
+
+
+def _is_float(dtype: np.dtype) -> bool:
+    """Whether it is one of the float dtypes that numpy itself lacks."""
+    try:
+        return DType.from_jax(dtype) in FLOATS
+    except ValueError:
+        return False
+
+
+def _bounds(dtype: DType) -> tuple[int, int]:
+    if dtype is DType.bool:
+        return 0, 1
+    limits = np.iinfo(dtype.to_jax())
+    return int(limits.min), int(limits.max)

@@ -222,3 +222,7 @@ class Operators:
     ) -> Tensor:
         """Moves to a device, a mesh or a mapping. See ``functional.transfer_to``."""
         return fronts["move"](self, target)
+
+    def rebind_mapping(self, mapping: DeviceMapping) -> Tensor:
+        """Says anew what the shards are. See ``functional._shards``."""
+        return fronts["rebind_mapping"](self, mapping)

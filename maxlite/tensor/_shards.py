@@ -14,7 +14,6 @@ import jax
 import numpy as np
 
 from maxlite._backend import lend, place, x64
-from maxlite.sharding import Sharded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +30,9 @@ def hidden_sizes(mapping: DeviceMapping) -> tuple[int, ...]:
 
 def global_shape(shard: Sequence[int], mapping: DeviceMapping) -> tuple[int, ...]:
     """Gives the shape of the tensor whose shards all have the same shape."""
+    ways = mapping.mesh.mesh_shape
     return tuple(
-        size * math.prod(mapping.mesh.mesh_shape[i] for i in mapping.sharding_axes(axis))
+        size * math.prod(ways[i] for i in mapping.sharding_axes(axis))
         for axis, size in enumerate(shard)
     )
 

@@ -13,13 +13,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from maxlite._backend import put
+from maxlite._backend import lend, put
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
 from maxlite.graph import DeviceRef, Dim, Shape, TensorType
 from maxlite.graph._shape import num_elements
 from maxlite.graph._spec import Spec, spec
-from maxlite.lowering import check_divisible
+from maxlite.lowering._program import check_divisible
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
@@ -87,11 +87,11 @@ class Tensor(Operators, Constructors):
             return
         if dtype is not None or device is not None:
             raise TypeError(
-                "Tensor: dtype and device go with data; a storage or state has its own. "
-                "Use cast(dtype) or to(device)."
+                "Tensor: dtype and device go with data, got a storage or state, which "
+                "has its own. Use cast(dtype) or to(device)."
             )
         if storage is not None:
-            self._become(from_jax(storage.to_jax()))
+            self._become(from_foreign(storage))
         elif state is not None:
             self._become(wrap_pending(state.value.spec, state))
 
@@ -420,8 +420,26 @@ def from_data(
         return from_numpy(array, as_mapping(device))
     # What others may write to is copied; JAX arrays and buffers never change.
     fixed = isinstance(data, (jax.Array, Buffer))
-    buffer = Buffer.from_dlpack(data, copy=None if fixed else True)
-    return from_data(who, from_jax(buffer.to_jax()), dtype, device)
+    return from_data(who, from_foreign(data, copy=not fixed), dtype, device)
+
+
+def from_foreign(data: Any, *, copy: bool = False) -> Tensor:
+    """Makes a tensor of another library's array, or of a buffer.
+
+    Args:
+        data: A JAX array, a Buffer or anything else with DLPack.
+        copy: Whether to copy it; otherwise its memory is shared where that is allowed.
+
+    Raises:
+        TypeError: ``data`` does not speak DLPack.
+        ValueError: It lies on several devices, has gaps, or has an unknown dtype.
+    """
+    if isinstance(data, jax.Array):
+        array = Buffer.from_jax(data).to_jax()
+    else:
+        array = Buffer.from_dlpack(data, copy=copy or None).to_jax()
+    lend(array)  # nobody can see who else has its memory
+    return from_jax(array)
 
 
 def run_now(work: Coroutine[Any, Any, Any]) -> Any:

@@ -301,7 +301,7 @@ def test_a_body_with_names_of_its_own_is_traced_once_per_set_of_sizes():
     assert sorted(calls) == [(2,), (2,), (3,)]
 
 
-# Symbolic sizes, as jax.export has them ------------------------------------------------
+# Symbolic sizes, as jax.export has them -----------------------------------------------
 
 
 def exported(program, *layouts):

@@ -1,4 +1,4 @@
-"""Moves between placements: right values, where declared, by the cheapest collective."""
+"""Moves between placements: right values, at the least traffic."""
 
 import itertools
 
