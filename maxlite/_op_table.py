@@ -34,6 +34,8 @@ class Op:
         places: Whether the op itself says where its result lies (creation, moves); it
             has no placement rows then.
         linear: Whether the op maps sums of its first operand to sums.
+        runs_locally: Whether each device must be told to run the op on its own shards,
+            since XLA would gather them; the static parameters must not depend on sizes.
         donates: Whether the first operand's memory may become the output's.
         dtypes: Dtypes that the first operand may have; empty means all.
     """
@@ -45,6 +47,7 @@ class Op:
     params: tuple[str, ...] = ()
     places: bool = False
     linear: bool = False
+    runs_locally: bool = False
     donates: bool = False
     dtypes: frozenset[Any] = frozenset()
 

@@ -8,7 +8,7 @@ value is what was asked for.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
@@ -24,7 +24,12 @@ from maxlite.graph._graph import TensorValue
 from maxlite.graph._shape import compact_dim, compact_shape
 from maxlite.graph._spec import Spec, spec
 from maxlite.realization_context._eager import graph_context
-from maxlite.sharding import BufferLayout, DeviceMapping, TensorLayout
+from maxlite.sharding import (
+    BufferLayout,
+    DeviceMapping,
+    ShardingError,
+    TensorLayout,
+)
 from maxlite.tensor._context import current_realization_context, outside
 from maxlite.tensor._data import as_array, check_number
 from maxlite.tensor._defaults import as_mapping, defaults, on_device, plain
@@ -130,9 +135,8 @@ def full(
     """
     chosen, _ = defaults(dtype)
     mapping = as_mapping(device)
-    return apply(
-        _FULL, (_number("full", value, chosen),), compact_shape(shape), mapping
-    )
+    number = _number("full", value, chosen, mapping)
+    return apply(_FULL, (number,), compact_shape(shape), mapping)
 
 
 @front
@@ -236,7 +240,7 @@ def range(
     chosen, _ = defaults(dtype)
     mapping = as_mapping(device)
     size = _range_size(start, stop, step, out_dim)
-    operands = (_range_operand(start, chosen), _range_operand(step, chosen))
+    operands = tuple(_range_operand(x, chosen, mapping) for x in (start, step))
     return apply(_RANGE, operands, size, chosen, mapping)
 
 
@@ -418,22 +422,28 @@ def _check_shape(who: str, shape: Any, mapping: DeviceMapping) -> None:
     for size in shape:
         if not isinstance(size, Dim) and size < 0:
             raise ValueError(f"{who}: a size must be 0 or more, got {size}.")
+    if mapping.is_unknown:
+        raise ShardingError(
+            f"{who}: nothing can be made as Unknown, got {mapping!r}. Use "
+            "Tensor.from_shard_values."
+        )
     mapping.check_shape(shape)
 
 
-def _number(who: str, value: Any, dtype: DType) -> Number:
+def _number(who: str, value: Any, dtype: DType, mapping: DeviceMapping) -> Number:
     if isinstance(value, np.generic):
-        value = value.item()
+        value = cast("Any", value).item()
     if not isinstance(value, (bool, int, float)):
         raise TypeError(
             f"{who}: value must be a number, got {type(value).__name__}. Use constant "
             "for arrays, and broadcast_to for tensors."
         )
     check_number(who, value, dtype)
-    return Number(value, spec(dtype, (), as_mapping(None), literal=True))
+    whole = as_mapping(mapping.mesh)
+    return Number(value, spec(dtype, (), whole, literal=True))
 
 
-def _range_operand(x: Any, dtype: DType) -> Operand:
+def _range_operand(x: Any, dtype: DType, mapping: DeviceMapping) -> Operand:
     if isinstance(x, Tensor):
         if x.rank:
             raise ValueError(
@@ -442,7 +452,8 @@ def _range_operand(x: Any, dtype: DType) -> Operand:
         return x
     if isinstance(x, Dim):
         return from_dim(x)
-    return _number("range", x, DType.float64 if dtype in FLOATS else dtype)
+    exact = DType.float64 if dtype in FLOATS else dtype
+    return _number("range", x, exact, mapping)
 
 
 def _range_size(start: Any, stop: Any, step: Any, out_dim: Any) -> int | Dim:
@@ -460,15 +471,12 @@ def _range_size(start: Any, stop: Any, step: Any, out_dim: Any) -> int | Dim:
 
 
 def _computed_size(start: Any, stop: Any, step: Any) -> int | Dim | None:
-    bounds = [
-        x.item() if isinstance(x, Tensor) and x.real else x for x in (start, stop, step)
-    ]
-    if any(isinstance(x, Tensor) for x in bounds):
+    bounds: list[Any] = [start, stop, step]
+    if any(isinstance(x, Tensor) and not x.real for x in bounds):
         return None
-    if any(isinstance(x, Dim) for x in bounds):
-        first, last, by = (Dim(x) for x in bounds)
-        return compact_dim((last - first + by - 1) // by)
-    first, last, by = bounds
+    first, last, by = (x.item() if isinstance(x, Tensor) else x for x in bounds)
+    if any(isinstance(x, Dim) for x in (first, last, by)):
+        return compact_dim((Dim(last) - Dim(first) + Dim(by) - 1) // Dim(by))
     if by == 0 or (last - first) / by < 0:
         raise ValueError(
             f"range: the step must lead from start to stop, got {first}, {last} and "

@@ -21,6 +21,7 @@ from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._plan import Plan, plan
 from maxlite.lowering._program import Executable, compile_graph
+from maxlite.sharding import DeviceMapping
 from maxlite.sharding._auto_reshard import current_region
 from maxlite.tensor._context import RealizationContext, innermost, outside
 from maxlite.tensor._defaults import on_device
@@ -269,14 +270,14 @@ def as_operand(who: str, x: Any, like: Tensor) -> Operand:
     if isinstance(x, (np.generic, np.ndarray)):
         x = cast("Any", x).item()
     if isinstance(x, (bool, int, float)):
-        return number(x, like._spec)
+        return number(who, x, like._spec)
     raise TypeError(
         f"{who}: an operand must be a Tensor, a number, a numpy array or a Dim, got "
         f"{type(x).__name__}. Use Tensor(value)."
     )
 
 
-def number(value: bool | int | float, like: Spec) -> Number:
+def number(who: str, value: bool | int | float, like: Spec) -> Number:
     """Makes a number beside a tensor, or remembers it.
 
     Raises:
@@ -287,8 +288,9 @@ def number(value: bool | int | float, like: Spec) -> Number:
     key = (value, value.__class__, sign, like)
     found = _numbers.get(key)
     if found is None:
-        check_scalar(value, like.dtype)
-        found = Number(value, spec(like.dtype, (), like.mapping, literal=True))
+        check_scalar(value, like.dtype, who=who)
+        whole = DeviceMapping.replicated(like.mapping.mesh)
+        found = Number(value, spec(like.dtype, (), whole, literal=True))
         if len(_numbers) >= MAX_NUMBERS:
             _numbers.clear()
         _numbers[key] = found
@@ -313,7 +315,7 @@ def _array_operand(who: str, x: np.ndarray, like: Tensor) -> Tensor:
             f"{like.mapping!r}. Use Tensor(array).to(mapping)."
         )
     if x.size:
-        check_scalar(x.min().item(), like.dtype)
-        check_scalar(x.max().item(), like.dtype)
+        check_scalar(x.min().item(), like.dtype, who=who)
+        check_scalar(x.max().item(), like.dtype, who=who)
     with outside():
         return from_numpy(x.astype(like.dtype.to_jax()), on_device(like.device))

@@ -97,6 +97,8 @@ def normal_axis(
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise TypeError(f"{who}: axis must be an int, got {type(axis).__name__}.")
     index = axis.__index__()
+    if not rank:
+        raise error(f"{who}: axis must exist, got {axis} for a tensor of rank 0.")
     if not -rank <= index < rank:
         raise error(
             f"{who}: axis must be from {-rank} to {rank - 1}, got {axis} for a tensor "

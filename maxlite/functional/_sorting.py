@@ -59,7 +59,15 @@ def _selection_row(name: str, choose: Callable[..., jax.Array]) -> Op:
         return [(x.dtype, shape), (DType.int64, shape)]
 
     return register(
-        Op(name=name, fn=meaning, infer=infer, rule=top_k_rule, params=("k", "axis"))
+        Op(
+            name=name,
+            fn=meaning,
+            infer=infer,
+            rule=top_k_rule,
+            params=("k", "axis"),
+            # XLA gathers the operand of a top-k, whatever axis is cut.
+            runs_locally=True,
+        )
     )
 
 

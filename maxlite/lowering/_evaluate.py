@@ -91,6 +91,10 @@ class Evaluator:
         if node.op.places:
             return [_place(node, node.op.fn(*operands, **params))]
         if node.action is None:
+            operands = [
+                _pinned(value.spec, array)
+                for value, array in zip(node.inputs, operands, strict=True)
+            ]
             return as_tuple(node.op.fn(*operands, **params))
         return apply_action(node, operands, params)
 
@@ -136,6 +140,11 @@ def as_tuple(result: Any) -> Sequence[jax.Array]:
 def placements_on(spec: Spec, mesh: DeviceMesh) -> tuple[Placement, ...]:
     """Placements of an operand on a mesh; what lies on one device is replicated."""
     return spec.mapping.placements if spec.is_distributed else _whole(mesh)
+
+
+def _pinned(spec: Spec, array: jax.Array) -> jax.Array:
+    """Pins what goes into a body: JAX would trace it anew for what is not pinned."""
+    return pin(array, spec.mapping, spec.rank) if spec.is_distributed else array
 
 
 def _place(node: Node, array: jax.Array) -> jax.Array:
@@ -218,12 +227,53 @@ def apply_action(
         return node.op.fn(*arrays, **params)
 
     run: Callable[..., Any] = local
+    if node.op.runs_locally and _divide(moved, mesh, node.action.needed):
+        run = _on_each_device(local, mesh, node)
     for axis in reversed(pending):
         run = jax.vmap(run, in_axes=tuple(0 if axis in m else None for m in mapped))
     return [
         pin(array, DeviceMapping(mesh, placements), array.ndim - len(pending))
         for array, placements in zip(as_tuple(run(*moved)), outputs, strict=True)
     ]
+
+
+def _divide(
+    arrays: Sequence[jax.Array], mesh: DeviceMesh, needed: Sequence[Sequence[Placement]]
+) -> bool:
+    """Whether every shard of every operand has the same size."""
+    for array, placements in zip(arrays, needed, strict=True):
+        for i, placement in enumerate(placements):
+            if isinstance(placement, Partial):
+                return False
+            if isinstance(placement, Sharded):
+                size: Any = array.shape[placement.axis]
+                ways = mesh.axis_size(
+                    [k for k, p in enumerate(placements) if p == placements[i]]
+                )
+                if not isinstance(size, int) or size % ways:
+                    return False
+    return True
+
+
+def _on_each_device(
+    local: Callable[..., Any], mesh: DeviceMesh, node: Node
+) -> Callable[..., Any]:
+    """Runs a row's function on the shards of each device by itself."""
+
+    def specs(values: Sequence[TensorValue], chosen: Any) -> tuple[Any, ...]:
+        return tuple(
+            DeviceMapping(mesh, placements).partition_spec(value.spec.rank)
+            for value, placements in zip(values, chosen, strict=True)
+        )
+
+    run: Any = jax.shard_map(
+        lambda *arrays: tuple(as_tuple(local(*arrays))),
+        mesh=mesh.to_jax(),
+        in_specs=specs(node.inputs, node.action.needed),
+        out_specs=specs(node.outputs, node.action.outputs),
+        check_vma=False,
+    )
+    return run
 
 
 def _literal_slots(array: Any, mesh: DeviceMesh, slots: Sequence[int]) -> Any:

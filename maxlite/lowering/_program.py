@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
-from maxlite._backend import place, x64
+from maxlite._backend import place, put, x64
 from maxlite._jax_compat import direct_call
 from maxlite.driver import CPU
 from maxlite.graph._dim import Dim
@@ -125,6 +126,8 @@ class Executable:
         mesh: The devices it runs on.
         in_moves: Position and sharding of arguments that lie elsewhere.
         out_moves: Position and device of results that belong elsewhere.
+        empty: Position, value and sharding of results on a mesh that have no elements:
+            XLA gives shards of the whole shape for them, which JAX cannot read.
         call: Runs on stored arrays that lie where they must, hidden inputs first.
         is_direct: Whether nothing has to be moved, so that ``call`` will do.
     """
@@ -133,12 +136,13 @@ class Executable:
     mesh: DeviceMesh
     in_moves: tuple[tuple[int, jax.sharding.Sharding], ...]
     out_moves: tuple[tuple[int, JaxDevice], ...]
+    empty: tuple[tuple[int, np.ndarray, jax.sharding.Sharding], ...]
     call: Callable[..., Sequence[jax.Array]] = field(init=False)
     is_direct: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.call = self._first_call
-        self.is_direct = not self.in_moves and not self.out_moves
+        self.is_direct = not (self.in_moves or self.out_moves or self.empty)
 
     def _first_call(self, *arrays: jax.Array) -> Sequence[jax.Array]:
         results = self.compiled(*arrays)
@@ -149,11 +153,11 @@ class Executable:
         """Runs on stored arrays, wherever they lie."""
         for i, sharding in self.in_moves:
             arrays[i] = place(arrays[i], sharding)
-        results = self.call(*arrays)
-        if self.out_moves:
-            results = list(results)
-            for i, device in self.out_moves:
-                results[i] = place(results[i], device)
+        results = list(self.call(*arrays))
+        for i, device in self.out_moves:
+            results[i] = place(results[i], device)
+        for i, value, sharding in self.empty:
+            results[i] = put(value, sharding)
         return results
 
 
@@ -193,6 +197,16 @@ def compile_graph(
             (i, value.spec.mapping.mesh.devices[0].to_jax())
             for i, value in enumerate(graph.results)
             if _elsewhere(value.spec, mesh)
+        ),
+        empty=tuple(
+            (
+                i,
+                np.zeros(shape, value.spec.dtype.to_jax()),
+                edge_sharding(value.spec, mesh),
+            )
+            for i, value in enumerate(graph.results)
+            if 0 in (shape := stored_shape(value.spec, sizes))
+            and value.spec.is_distributed
         ),
     )
 

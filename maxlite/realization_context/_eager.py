@@ -74,7 +74,7 @@ class EagerRealizationContext:
     def write(self, tensor: Tensor, value: TensorValue) -> None:
         """Makes ``value`` the content of a tensor, once it is computed."""
         if tensor._state is None or tensor._state.ctx is not self:
-            self.unrealized.append(weakref.ref(tensor))
+            self.adopt(tensor)
         tensor._state, tensor._array = RealizationState((value,), self), None
 
     def create_unrealized(
@@ -82,8 +82,12 @@ class EagerRealizationContext:
     ) -> Tensor:
         """Makes a pending tensor over a value of the graph; it is held weakly."""
         made = wrap_pending(values[0].spec, RealizationState(tuple(values), self))
-        self.unrealized.append(weakref.ref(made))
+        self.adopt(made)
         return made
+
+    def adopt(self, tensor: Tensor) -> None:
+        """Takes care of one more pending tensor, which is held weakly."""
+        self.unrealized.append(weakref.ref(tensor))
 
     async def realize_all(self) -> list[Tensor]:
         """Computes every pending tensor that is still alive, in one executable.

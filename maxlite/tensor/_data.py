@@ -112,12 +112,12 @@ def _numbers(who: str, data: Any) -> np.ndarray:
     if values.dtype.kind in "biuf" or _is_float(values.dtype):
         return values
     # Integers of more than 64 bits are numbers too, in an array of objects.
-    strangers = {type(x).__name__: 0 for x in values.flat if not _is_number(x)}
-    if strangers:
-        raise TypeError(
-            f"{who}: data must be numbers, got {', '.join(strangers)}. Pass numbers, "
-            "nested lists of numbers, or a numpy array."
-        )
+    for value in map(_plain, values.flat):
+        if not isinstance(value, (bool, int, float)):
+            raise TypeError(
+                f"{who}: data must be numbers, got {type(value).__name__}. Pass "
+                "numbers, nested lists of numbers, or a numpy array."
+            )
     return values
 
 
@@ -126,20 +126,16 @@ def _counted(who: str, data: Any, values: np.ndarray, dtype: DType) -> np.ndarra
     if values.dtype.kind not in "biu":
         # numpy reads signed beside unsigned integers as floats, which lose digits.
         values = np.array(data, dtype=object)
-        for value in values.flat:
-            check_number(who, _plain(value), dtype)
+        for value in map(_plain, values.flat):
+            check_number(who, value, dtype)
     elif values.size:
         check_number(who, values.min().item(), dtype)
         check_number(who, values.max().item(), dtype)
     return values
 
 
-def _plain(value: Any) -> bool | int | float:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, np.number, np.bool_))
+def _plain(value: Any) -> Any:
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
 def _is_float(dtype: np.dtype) -> bool:

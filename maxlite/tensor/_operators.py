@@ -7,7 +7,7 @@ of that room.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from maxlite._op_table import fronts
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from maxlite.driver import Device
     from maxlite.dtype import DType
-    from maxlite.graph import ShapeLike
+    from maxlite.graph import DeviceRef, ShapeLike
     from maxlite.sharding import DeviceMapping, DeviceMesh
     from maxlite.tensor._tensor import Tensor
 
@@ -217,12 +217,10 @@ class Operators:
             bounded = fronts["min"](bounded, max)
         return bounded if min is None else fronts["max"](bounded, min)
 
-    def to(
-        self, target: Device | DeviceMesh | DeviceMapping | Literal["cpu"]
-    ) -> Tensor:
+    def to(self, target: Device | DeviceRef | DeviceMesh | DeviceMapping) -> Tensor:
         """Moves to a device, a mesh or a mapping. See ``functional.transfer_to``."""
         return fronts["move"](self, target)
 
     def rebind_mapping(self, mapping: DeviceMapping) -> Tensor:
-        """Says anew what the shards are. See ``functional._shards``."""
+        """Says anew what the shards are. See ``functional._transfer``."""
         return fronts["rebind_mapping"](self, mapping)

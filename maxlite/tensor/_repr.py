@@ -74,9 +74,7 @@ def pending_text(tensor: Tensor) -> str:
 def sharded_text(tensor: Tensor) -> str:
     """Writes a tensor that lies on several devices; no values are gathered."""
     sizes = ", ".join(str(dim) for dim in tensor._spec.shape)
-    return (
-        f"Tensor(shape=[{sizes}], dtype={tensor.dtype}, mapping={tensor.mapping!r})"
-    )
+    return f"Tensor(shape=[{sizes}], dtype={tensor.dtype}, mapping={tensor.mapping!r})"
 
 
 def _elided_axes(shape: Sequence[int]) -> list[bool]:

@@ -8,7 +8,7 @@ size 1, and a shard does not show them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
@@ -48,25 +48,14 @@ def with_hidden_axes(data: np.ndarray, mapping: DeviceMapping) -> np.ndarray:
 
 
 def split_array(array: jax.Array, mapping: DeviceMapping) -> list[jax.Array]:
-    """Lists what each device holds, in mesh order, each on the device it is named by.
-
-    A mesh may name one CPU several times; its shards lie on simulated devices then, and
-    come back to the one that the mesh names.
-
-    Args:
-        array: Stored under ``mapping``.
-        mapping: On one device or several.
-    """
+    """Lists what each device holds, in mesh order; the memory is shared."""
     if mapping.mesh.is_single:
         return [array]
     held = {shard.device: shard.data for shard in array.addressable_shards}
     lend(array, *held.values())
     ordered = [held[device] for device in mapping.mesh.to_jax().devices.flat]
     hidden = len(hidden_sizes(mapping))
-    return [
-        place(_reshaped(shard, shard.shape[hidden:]), device.to_jax())
-        for shard, device in zip(ordered, mapping.mesh.devices, strict=True)
-    ]
+    return [_reshaped(shard, shard.shape[hidden:]) for shard in ordered]
 
 
 def join_arrays(
@@ -117,4 +106,4 @@ def _reshaped(array: jax.Array, shape: Sequence[int]) -> jax.Array:
     if array.shape == tuple(shape):
         return array
     with x64():
-        return cast("jax.Array", array.reshape(shape))
+        return array.reshape(shape)

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from maxlite._backend import lend, put
+from maxlite._backend import lend, place, put
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
 from maxlite.graph import DeviceRef, Dim, Shape, TensorType
@@ -463,5 +463,13 @@ def run_now(work: Coroutine[Any, Any, Any]) -> Any:
 
 
 def shard_arrays(tensor: Tensor) -> list[jax.Array]:
-    """Lists what each device of a real tensor's mesh holds, in mesh order."""
-    return split_array(tensor._stored(), tensor.mapping)
+    """Lists what each device of a real tensor's mesh holds, in mesh order.
+
+    A mesh may name one CPU several times. Its shards lie on simulated devices then, and
+    come back to the one that the mesh names.
+    """
+    shards = split_array(tensor._stored(), tensor.mapping)
+    if not tensor.is_distributed:
+        return shards
+    devices = [device.to_jax() for device in tensor.mesh.devices]
+    return [place(shard, to) for shard, to in zip(shards, devices, strict=True)]

@@ -344,7 +344,7 @@ def test_a_write_is_numpy_s(index):
     want = x.copy()
     value = -1 - counted(*want[index].shape)
     want[index] = value
-    check(write(index), x, value, want=want)
+    check(write(index), x, value, want=want, named=False)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

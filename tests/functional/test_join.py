@@ -72,7 +72,12 @@ def test_concat_of_named_sizes_adds_them(n, m):
     ("shapes", "axis", "error", "match"),
     [
         ([], 0, ValueError, "must hold at least one tensor"),
-        ([(1, 2), (1, 1)], 0, ValueError, r"equal but along the axis, got \[1, 2\] and"),
+        (
+            [(1, 2), (1, 1)],
+            0,
+            ValueError,
+            r"equal but along the axis, got \[1, 2\] and",
+        ),
         ([(1,), (1, 1)], 0, ValueError, r"ranks must be equal, got shapes \[1\] and"),
         ([(), ()], 0, IndexError, "axis must be from"),
         ([(1,), (1,)], 1, IndexError, "axis must be from -1 to 0, got 1"),

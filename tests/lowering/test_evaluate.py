@@ -226,15 +226,17 @@ def test_what_is_made_on_a_mesh_costs_nothing(where):
 
 
 @pytest.mark.parametrize("source", ["R", "S0", "S1", "P"])
-@pytest.mark.parametrize("target", ["R R", "S1 S0", "P R", "S0 P"])
+@pytest.mark.parametrize("target", ["R R", "S1 S0", "R S1"])
 def test_a_program_crosses_meshes_of_the_same_devices(rng, source, target):
     a = ints(rng, 4, 4)
-    there, back = mapping((2, 2), target), mapping((4,), source)
+    there, back = mapping((2, 2), target), mapping((4,), source.replace("P", "R"))
     x = distributed(a, (4,), source)
-    program = compile(lambda x: ((x.to(there) * 2), (x.to(there) * 2).to(back)))(
-        x.layout
-    )
-    first, second = program(x)
+
+    def model(x):
+        first = x.to(there) * 2
+        return first, first.to(back)
+
+    first, second = compile(model)(x.layout)(x)
     assert (first.mapping, second.mapping) == (there, back)
     np.testing.assert_array_equal(whole(first._stored(), there), a * 2)
     np.testing.assert_array_equal(whole(second._stored(), back), a * 2)
@@ -321,7 +323,7 @@ def test_a_sharded_batch_is_exported(rng, rows):
         TensorLayout(DType.int64, [4, 3], rhs),
     )
     a, b = ints(rng, rows, 4, dtype=np.int64) * 2**40, ints(rng, 4, 3, dtype=np.int64)
-    result = jax.jit(module.call)(placed(a, lhs), placed(b, rhs))
+    (result,) = jax.jit(module.call)(placed(a, lhs), placed(b, rhs))
     assert np.asarray(result).tolist() == (a @ b + 1).tolist()
 
 
@@ -334,7 +336,7 @@ def test_a_contraction_of_symbolic_size_is_exported(rng, size):
         TensorLayout(DType.float32, ["k", 2], rhs),
     )
     a, b = ints(rng, 3, size), ints(rng, size, 2)
-    result = jax.jit(module.call)(placed(a, lhs), placed(b, rhs))
+    (result,) = jax.jit(module.call)(placed(a, lhs), placed(b, rhs))
     np.testing.assert_array_equal(np.asarray(result), a @ b)
 
 
