@@ -17,7 +17,7 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import INTEGERS
 from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._index import known_values
+from maxlite.functional._index import known_values, wide_positions
 from maxlite.functional._infer import check_dtype, normal_axis, shape_text
 from maxlite.sharding.rules import gather_nd_rule, gather_rule
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def _gather(x: jax.Array, indices: jax.Array, *, axis: int) -> jax.Array:
     _check_not_empty("gather", x.shape[axis : axis + 1], indices)
-    return jnp.take(x, indices, axis, mode="fill")
+    return jnp.take(x, wide_positions(indices), axis, mode="fill")
 
 
 def _check_not_empty(who: str, sizes: tuple[Any, ...], indices: jax.Array) -> None:
@@ -53,7 +53,8 @@ def _gather_nd(x: jax.Array, indices: jax.Array, *, batch_dims: int) -> jax.Arra
         if not indices.shape[-1]:
             return jnp.broadcast_to(x, (*indices.shape[:-1], *x.shape))
         _check_not_empty("gather_nd", x.shape[: indices.shape[-1]], indices)
-        return x.at[tuple(jnp.moveaxis(indices, -1, 0))].get(mode="fill")
+        vectors = jnp.moveaxis(wide_positions(indices), -1, 0)
+        return x.at[tuple(vectors)].get(mode="fill")
 
     for _ in range(batch_dims):
         pick = jax.vmap(pick)

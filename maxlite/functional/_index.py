@@ -155,6 +155,17 @@ def known_values(t: Tensor) -> np.ndarray | None:
     return t.to_numpy()
 
 
+def wide_positions(indices: jax.Array) -> jax.Array:
+    """Makes positions signed, and wide enough for the axis that they count on.
+
+    JAX counts from the end in the dtype of the indices, where the size may not fit.
+    """
+    narrow = indices.dtype.itemsize < 4 or jnp.issubdtype(
+        indices.dtype, jnp.unsignedinteger
+    )
+    return indices.astype(jnp.int64) if narrow else indices
+
+
 def _expanded(who: str, x: Tensor, indices: Any) -> list[Any]:
     """Lists the indices, with bare slices for an ellipsis."""
     if isinstance(indices, np.ndarray):

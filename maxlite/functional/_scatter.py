@@ -16,6 +16,7 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import INTEGERS
 from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._index import wide_positions
 from maxlite.functional._infer import check_dtype, normal_axis, shape_text
 from maxlite.sharding.rules import all_replicated_rule, scatter_rule
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def _put(
     x: jax.Array, updates: jax.Array, at: tuple[jax.Array, ...], combine: Combine
 ) -> jax.Array:
-    place = x.at[at]
+    place = x.at[tuple(map(wide_positions, at))]
     match combine:
         case "set":
             return place.set(updates, mode="drop")
@@ -62,8 +63,8 @@ def _row(name: str, combine: Combine) -> Op:
 
     def infer(x: Spec, updates: Spec, indices: Spec, *, axis: int) -> tuple[DType, Any]:
         _check_operands(name, x, updates, indices)
-        others = _without(x.shape, axis), _without(updates.shape, axis)
-        if updates.shape != indices.shape or others[0] != others[1]:
+        fits = updates.shape == indices.shape and updates.rank == x.rank
+        if not fits or _without(updates.shape, axis) != _without(x.shape, axis):
             raise ValueError(
                 f"{name}: updates and indices must have one shape, equal to that of "
                 f"input but along axis {axis}, got updates "

@@ -266,8 +266,11 @@ def _on_each_device(
             for value, placements in zip(values, chosen, strict=True)
         )
 
+    def several(*arrays: jax.Array) -> tuple[jax.Array, ...]:
+        return tuple(as_tuple(local(*arrays)))
+
     run: Any = jax.shard_map(
-        lambda *arrays: tuple(as_tuple(local(*arrays))),
+        several,
         mesh=mesh.to_jax(),
         in_specs=specs(node.inputs, node.action.needed),
         out_specs=specs(node.outputs, node.action.outputs),

@@ -33,7 +33,9 @@ LACKING = {"symbols-nonzero-new": "nonzero"}
 def test_answers_as_the_reference(case: Case) -> None:
     if case.id in LACKING:
         op = LACKING[case.id]
-        assert not hasattr(functional, op), f"{op} is there: take {case.id} off the list"
+        assert not hasattr(functional, op), (
+            f"{op} is there: take {case.id} off the list"
+        )
         return
     answer = _cases.run(case)
     agrees = _cases.matches(case.expect, answer)

@@ -45,7 +45,7 @@ def positions(*values, dtype=np.int64) -> np.ndarray:
     [
         positions(2, 0, -1),
         positions([0, 1], [2, 2]),
-        positions(1)[0],
+        np.array(1),
         np.zeros((0,), np.int64),
         np.zeros((2, 0), np.int64),
     ],
@@ -228,7 +228,7 @@ def test_gather_nd_shares_batch_axes(n):
         (positions([0], [0], [0]), 1, "share the first batch_dims axes"),
         (positions([0], [0]), 2, "share the first batch_dims axes"),
         (positions([0]), -1, "share the first batch_dims axes"),
-        (positions(0)[0], 0, "share the first batch_dims axes"),
+        (np.array(0), 0, "share the first batch_dims axes"),
         (np.array([[0.0]]), 0, "indices must have a integer dtype"),
         (positions([2, 0]), 0, "must be from -2 to 2 - 1, got 2 to 2"),
         (positions([0, -4]), 0, "must be from -3 to 3 - 1, got -4 to -4"),

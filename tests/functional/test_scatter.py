@@ -225,7 +225,7 @@ def test_scatter_beside_a_cut_needs_no_communication(kind):
     assert program.collectives() == []
 
 
-# At vectors of positions ----------------------------------------------------------------
+# At vectors of positions --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
