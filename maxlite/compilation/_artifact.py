@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxlite._backend import devices, put
-from maxlite.compilation._encoding import (
+from maxlite.compilation._json_program import (
     decode_graphs,
     decode_tree,
     encode_graphs,

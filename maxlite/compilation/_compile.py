@@ -342,6 +342,7 @@ def compile(
     >>> from maxlite.driver import CPU
     >>> from maxlite.dtype import DType
     >>> from maxlite.sharding import TensorLayout
+    >>> from maxlite.tensor import Tensor
     >>> double = compile(lambda x: x * 2)(TensorLayout(DType.float32, ["n"], CPU()))
     >>> double(Tensor([1.0, 2.0])).to_numpy().tolist()
     [2.0, 4.0]
@@ -379,7 +380,7 @@ def load(
         FileNotFoundError: There is no such file.
         ValueError: It is no program, is damaged or newer; or a weight is missing or
             does not fit.
-        ImportError: The arguments or results are of a class that is not there.
+        ImportError: The arguments or results are of a class that is not imported.
     """
     return CompiledCallable(read_artifact(path), weights)
 

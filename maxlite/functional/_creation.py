@@ -474,7 +474,8 @@ def _computed_size(start: Any, stop: Any, step: Any) -> int | Dim | None:
     bounds: list[Any] = [start, stop, step]
     if any(isinstance(x, Tensor) and not x.real for x in bounds):
         return None
-    first, last, by = (x.item() if isinstance(x, Tensor) else x for x in bounds)
+    bounds = [x.item() if isinstance(x, Tensor) else x for x in bounds]
+    first, last, by = bounds
     if any(isinstance(x, Dim) for x in (first, last, by)):
         return compact_dim((Dim(last) - Dim(first) + Dim(by) - 1) // Dim(by))
     if by == 0 or (last - first) / by < 0:
@@ -482,4 +483,5 @@ def _computed_size(start: Any, stop: Any, step: Any) -> int | Dim | None:
             f"range: the step must lead from start to stop, got {first}, {last} and "
             f"step {by}. Change its sign."
         )
-    return math.ceil((last - first) / by)
+    length: int = math.ceil((last - first) / by)
+    return length

@@ -79,6 +79,11 @@ _executables: dict[tuple[Any, ...], Executable] = {}
 _lock = threading.RLock()
 
 
+def is_compiled(program: Cut) -> bool:
+    """Whether the executable of a cut program is at hand."""
+    return program.key in _executables
+
+
 def executable_of(program: Cut, name: str) -> Executable:
     """Finds or compiles the executable of a cut program."""
     found = _executables.get(program.key)

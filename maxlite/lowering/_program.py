@@ -64,9 +64,7 @@ def program_mesh(graph: Graph) -> DeviceMesh:
                 f"{' and '.join(got)}. Move the tensors before the program."
             )
     if not meshes:
-        nowhere = DeviceMesh.single(CPU())
-        nowhere.to_jax()  # starts JAX with all devices, as a value would have done
-        return nowhere
+        return DeviceMesh.single(CPU())  # nothing is computed, it may be anywhere
     return next(iter(wide or meshes))
 
 
@@ -242,6 +240,7 @@ def staged_function(
         for_reading: Whether the module is to be printed or shipped, and so shows
             inputs that nothing uses.
     """
+    mesh.to_jax()  # starts JAX with all its devices; tracing would start it with one
 
     def program(*leaves: jax.Array) -> tuple[jax.Array, ...]:
         return tuple(Evaluator(sizes).run(graph, leaves))

@@ -43,7 +43,8 @@ def stablehlo_text(
             raise
         module = _module(graph, sizes)
         head = _sizes_comment(sizes, error)
-    _annotate(module, names, output_names)
+    written = [f"{parameter_names[i]} (written)" for i in sorted(graph.writes)]
+    _annotate(module, names, [*output_names, *written])
     return head + module.operation.get_asm(enable_debug_info=False)
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import jax
 
+    from maxlite._backend import JaxDevice
+
 Known = dict[int, "jax.Array"]
 """Arrays of computed values, by identity of the value."""
 
@@ -93,13 +95,13 @@ def _moved(node: Node, known: Known) -> jax.Array:
     return fronts["move"](tensor, target)._stored()
 
 
-def _device_lists(program: Cut) -> set[tuple[jax.Device, ...]]:
+def _device_lists(program: Cut) -> set[tuple[JaxDevice, ...]]:
     """Finds the meshes of a program, by their devices; single devices fit anywhere."""
     values = [*program.leaves, *(v for node in program.nodes for v in node.outputs)]
     return {_devices(v) for v in values if v.spec.is_distributed}
 
 
-def _devices(value: TensorValue) -> tuple[jax.Device, ...]:
+def _devices(value: TensorValue) -> tuple[JaxDevice, ...]:
     return tuple(value.spec.mapping.mesh.to_jax().devices.flat)
 
 

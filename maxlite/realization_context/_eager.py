@@ -7,13 +7,13 @@ when they were first used, so a later write to a tensor does not leak in.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from maxlite.graph._graph import Captured, Graph, Literal, TensorValue
-from maxlite.lowering._cut import cut, executable_of
-from maxlite.lowering._literals import literal_argument
+from maxlite.graph._graph import Graph, TensorValue
+from maxlite.realization_context._compute import compute
 from maxlite.realization_context._graph import GraphRealizationContext
 from maxlite.tensor._context import (
     RealizationState,
@@ -25,8 +25,6 @@ from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
-
-    import jax
 
     from maxlite.sharding import DeviceMapping
 
@@ -43,6 +41,7 @@ class EagerRealizationContext:
     def __init__(self) -> None:
         self.graph = Graph("main")
         self.unrealized: list[weakref.ref[Tensor]] = []
+        self._lock = threading.RLock()
 
     def add_source(self, tensor: Tensor) -> RealizationState:
         """Makes a tensor available as a value of the graph.
@@ -102,20 +101,19 @@ class EagerRealizationContext:
                 "realize: the block that records this tensor is still open. Leave the "
                 "block before reading a value."
             )
-        alive = [t for ref in self.unrealized if (t := ref()) is not None]
-        pending = [(t, s.value) for t in alive if (s := t._state) and s.ctx is self]
-        if pending:
-            with outside():
-                results = self._compute([value for _, value in pending])
-            for (tensor, _), array in zip(pending, results, strict=True):
-                tensor._array, tensor._state = array, None
-        self.unrealized, self.graph = [], Graph(self.graph.name)
+        with self._lock:
+            pending = self._pending()
+            if pending:
+                with outside():
+                    arrays = compute(self.graph, [value for _, value in pending])
+                for (tensor, _), array in zip(pending, arrays, strict=True):
+                    tensor._array, tensor._state = array, None
+            self.unrealized, self.graph = [], Graph(self.graph.name)
         return [tensor for tensor, _ in pending]
 
-    def _compute(self, outputs: Sequence[TensorValue]) -> Sequence[jax.Array]:
-        program = cut(self.graph, outputs)
-        arrays = [_leaf_array(leaf) for leaf in program.leaves]
-        return executable_of(program, self.graph.name)(arrays)
+    def _pending(self) -> list[tuple[Tensor, TensorValue]]:
+        alive = [t for ref in self.unrealized if (t := ref()) is not None]
+        return [(t, s.value) for t in alive if (s := t._state) and s.ctx is self]
 
     def __enter__(self) -> EagerRealizationContext:
         return self
@@ -133,14 +131,6 @@ class LazyRealizationContext(EagerRealizationContext):
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         return None
-
-
-def _leaf_array(leaf: TensorValue) -> jax.Array:
-    origin = leaf.origin
-    if isinstance(origin, Literal):
-        return literal_argument(origin.value, leaf.spec)
-    assert isinstance(origin, Captured)
-    return origin.array
 
 
 @contextmanager

@@ -106,7 +106,7 @@ class TensorLayout:
         A symbol that is sharded gets a new name per shard, such as ``n_x_0``.
 
         >>> from maxlite.driver import CPU
-        >>> from maxlite.sharding import DeviceMapping, DeviceMesh
+        >>> from maxlite.sharding import DeviceMapping, DeviceMesh, Sharded
         >>> mesh = DeviceMesh((CPU(),) * 2, (2,), ("x",))
         >>> mapping = DeviceMapping(mesh, (Sharded(0),))
         >>> [t.shape for t in TensorLayout(DType.int32, [5, "n"], mapping).local_types]
@@ -129,7 +129,7 @@ class TensorLayout:
             ValueError: A sharded size is not a number.
 
         >>> from maxlite.driver import CPU
-        >>> from maxlite.sharding import DeviceMapping, DeviceMesh
+        >>> from maxlite.sharding import DeviceMapping, DeviceMesh, Sharded
         >>> mesh = DeviceMesh((CPU(),) * 2, (2,), ("x",))
         >>> mapping = DeviceMapping(mesh, (Sharded(0),))
         >>> TensorLayout(DType.int32, [5], mapping).local_slices

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import zipfile
+from collections import namedtuple
 
 import jax
 import numpy as np
@@ -18,6 +19,7 @@ from maxlite import (
     as_subgraph,
     compile,
     load,
+    tree,
 )
 from maxlite import functional as F
 from tests.compilation.layouts import buffer, layout, mesh, tensor, values
@@ -181,3 +183,33 @@ def test_what_cannot_be_written_leaves_no_file(tmp_path):
 def test_a_missing_file_is_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.mef")
+
+
+@tree.dataclass
+class Batch:
+    tokens: object
+    mask: object = None
+
+
+Point = namedtuple("Point", "x y")
+
+
+def test_classes_of_ones_own_survive_where_they_are_imported(tmp_path):
+    def f(batch, point):
+        return Batch(batch.tokens + point.x), Point(point.y, 3)
+
+    program = compile(f)(Batch(layout(2)), Point(layout(2), "s"))
+    program.export_mef(tmp_path / "f.mef")
+    t = tensor([1, 2])
+    batch, point = load(tmp_path / "f.mef")(Batch(t), Point(t, "s"))
+    assert values(batch.tokens) == [2.0, 4.0]
+    assert point == Point("s", 3)
+
+
+def test_a_file_imports_nothing(tmp_path, monkeypatch):
+    program = compile(lambda batch: batch)(Batch(layout(2)))
+    program.export_mef(tmp_path / "f.mef")
+    monkeypatch.delitem(sys.modules, __name__)
+    with pytest.raises(ImportError, match=f"Import {__name__} first"):
+        load(tmp_path / "f.mef")
+    assert __name__ not in sys.modules

@@ -132,7 +132,7 @@ def test_gather_refuses_what_does_not_fit():
     x, i = Tensor(counted(2)), Tensor(positions(0))
     with pytest.raises(IndexError, match="axis must be from -1 to 0, got 1"):
         F.gather(x, i, 1)
-    with pytest.raises(IndexError, match="axis must be from"):
+    with pytest.raises(IndexError, match="axis must exist"):
         F.gather(Tensor(1.0), i, 0)
     for wrong in (Tensor([0.0]), Tensor(np.array([True]))):
         with pytest.raises(ValueError, match="indices must have a integer dtype"):

@@ -165,7 +165,7 @@ def test_scatter_at_named_sizes(n, k):
         ((4, 3), (4, 2), (4, 1), -1, r"updates \[4, 2\], indices \[4, 1\] and input"),
         ((4, 3), (4,), (4,), -1, "must have one shape"),
         ((4,), (4,), (4,), 3, "axis must be from -1 to 0, got 3"),
-        ((), (), (), -1, "axis must be from"),
+        ((), (), (), -1, "axis must exist"),
     ],
 )
 def test_scatter_refuses_shapes_that_do_not_fit(x, updates, indices, axis, match):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from maxlite import Tensor, auto_reshard, compile
+from maxlite import Tensor, as_subgraph, auto_reshard, compile
 from maxlite import functional as F
 from maxlite.driver import CPU
 from maxlite.lowering import Collective, find_collectives
@@ -171,7 +171,7 @@ def test_equal_ones_are_counted():
     assert second == Collective("allreduce", ("x", "y"), 8)
 
 
-# Programs whose traffic is known --------------------------------------------------------
+# Programs whose traffic is known ------------------------------------------------------
 
 
 def traffic(program):
@@ -241,8 +241,6 @@ def test_operands_resharded_by_a_region():
 
 
 def test_collectives_of_a_subgraph_are_counted_per_call():
-    from maxlite import as_subgraph
-
     whole = mapping((2,), "R")
 
     @as_subgraph

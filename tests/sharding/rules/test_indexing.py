@@ -9,6 +9,7 @@ from maxlite.sharding.rules import (
     gather_rule,
     scatter_rule,
     slice_rule,
+    slice_update_rule,
 )
 from tests.sharding.planning import plan
 
@@ -38,6 +39,8 @@ NEW = ("new",)
         ("4,4 S1", (NEW,), "S2", "S2"),
         ("4,4 S0 S1", (BARE, NEW), "S0 S2", "S0 S2"),
         ("4,4 S1", (("int", 0), NEW), "S1", "S1"),
+        ("4,4 S1", (("window", 2, 1),), "S1", "S1"),
+        ("4,4 S0", (("window", 2, 1),), "raises", "R"),
     ],
 )
 def test_slicing(x, index, default, silent):
@@ -120,3 +123,22 @@ def test_scatter_nd_needs_everything_whole():
     operands = ["4,4 S1", "2,4 S1", "2,1 R"]
     assert plan(all_replicated_rule, operands) == "raises"
     assert plan(all_replicated_rule, operands, region="silent") == "R"
+
+
+@pytest.mark.parametrize(
+    ("x", "value", "index", "default", "silent"),
+    [
+        ("4,4 R", "4 R", (("int", 0),), "R", "R"),
+        ("4,4 S1", "4 S0", (("int", 0),), "S1", "S1"),
+        ("4,4 P", "4 P", (("int", 0),), "P", "P"),
+        ("4,4 S0 P", "4 S0 P", (BARE, ("dynamic",)), "S0 P", "S0 P"),
+        ("4,4 S1", "4 R", (("int", 0),), "raises", "S1"),
+        ("4,4 S0", "4 R", (("int", 0),), "raises", "R"),
+        ("4,4 P", "4 R", (("int", 0),), "raises", "R"),
+    ],
+)
+def test_slice_update(x, value, index, default, silent):
+    positions = ["number"] * sum(step == ("dynamic",) for step in index)
+    operands = [x, value, *positions]
+    assert plan(slice_update_rule, operands, index=index) == default
+    assert plan(slice_update_rule, operands, region="silent", index=index) == silent

@@ -168,3 +168,17 @@ def test_split(x, axis, sizes, default, silent):
 def test_chunk(x, axis, default, silent):
     assert plan(chunk_rule, [x], axis=axis, sizes=(2, 2)) == default
     assert plan(chunk_rule, [x], region="silent", axis=axis, sizes=(2, 2)) == silent
+
+
+@pytest.mark.parametrize(
+    ("x", "default"), [("4,4 R", "R"), ("4,4 S1", "S1"), ("4,4 P", "raises")]
+)
+def test_pad_with_an_operand(x, default):
+    for operand in ("number", "()"):
+        assert default == plan(
+            pad_rule,
+            [x, operand],
+            paddings=(1, 1, 0, 0),
+            mode="constant",
+            value=None,
+        )
