@@ -2,10 +2,10 @@
 
 One machine is never quiet twice. So the two sides are timed in turn, A B A B, in one
 process, and what counts is the ratio within a round: a clock that slows down halfway
-slows both sides. Times and ratios are medians over the rounds; the spread of a ratio is
-given by its quartiles. A round is shorter than the turn that an
-operating system gives a process, so most rounds pass undisturbed on a busy machine too.
-The garbage collector is off while the clock runs.
+slows both sides. Times and ratios are medians over the rounds; a ratio's quartiles tell
+its spread. A round of fast calls is shorter than the turn that an operating system
+gives a process, so most rounds pass undisturbed on a busy machine too. The garbage
+collector is off while the clock runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a call costs on top of the work: maxlite against ``jax.jit`` and ``jnp``.
 
-The work is as small as possible, so that the figures are almost all overhead. Within
-budget are the calls of a compiled function; the other rows are for information.
+The work is as small as possible, so that the figures are almost all overhead. The calls
+of a compiled function on one device have a budget; the rest is for information.
 """
 
 from __future__ import annotations
@@ -14,19 +14,12 @@ from _timing import compare, print_comparison, print_header, rounds_asked
 from jax import numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from maxlite import (
-    CPU,
-    DeviceMapping,
-    DeviceMesh,
-    Sharded,
-    Tensor,
-    compile,
-)
+from maxlite import CPU, DeviceMapping, DeviceMesh, Sharded, Tensor, compile
 
 BUDGET = 1.3
 DATA = np.arange(16, dtype=np.float32)
 CALLS_ON_A_MESH = 8
-"""XLA's collectives on CPU devices hang when too many calls are in flight."""
+"""Few enough that none waits for room: maxlite bounds the calls in flight on a mesh."""
 
 
 def add_one(x: Any) -> Any:

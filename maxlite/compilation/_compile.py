@@ -104,7 +104,7 @@ class CompiledCallable(Generic[P, R]):
         self._flat_count = flat_count(staged.in_tree)
         self._unpack = unpacker(staged.in_tree)
         self._rebuild = rebuilder(staged.out_tree)
-        self._runs: dict[tuple[Any, ...], Run] = {}
+        self._runs: dict[Spec | tuple[Spec, ...], Run] = {}
         self._executables: dict[tuple[tuple[str, int], ...], Executable] = {}
         self._lock = threading.RLock()
         self.__name__ = staged.graph.name
@@ -131,7 +131,10 @@ class CompiledCallable(Generic[P, R]):
         if innermost() is not None and (ctx := graph_context()) is not None:
             return self._inline(ctx, leaves)
         try:
-            run = self._runs[tuple([leaf._spec for leaf in leaves])]
+            if len(leaves) == 1:
+                run = self._runs[leaves[0]._spec]
+            else:
+                run = self._runs[tuple([leaf._spec for leaf in leaves])]
         except (KeyError, AttributeError):
             leaves, run = self._prepare(leaves)
         return run(leaves)
@@ -148,9 +151,10 @@ class CompiledCallable(Generic[P, R]):
     def _prepare(self, leaves: Sequence[Any]) -> tuple[list[Tensor], Run]:
         """Checks arguments whose specs were not met before, and finds what to run."""
         tensors = self._checker.as_tensors(leaves)
-        key = tuple(tensor._spec for tensor in tensors)
+        specs = tuple(tensor._spec for tensor in tensors)
+        key = specs[0] if len(specs) == 1 else specs
         if key not in self._runs:
-            self._runs[key] = self._make_run(key, self._rebuild)
+            self._runs[key] = self._make_run(specs, self._rebuild)
         return tensors, self._runs[key]
 
     def _make_run(self, specs: Sequence[Spec], rebuild: Rebuild) -> Run:

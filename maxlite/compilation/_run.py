@@ -47,8 +47,10 @@ def make_run(
         return _writing(graph, names, hidden, executable, specs, rebuild)
     if not executable.is_direct:
         return _moving(hidden, executable, specs, rebuild)
-    if len(specs) == 1:
-        return _with_one_result(hidden, executable, specs[0], rebuild)
+    if len(specs) == 1 and rebuild((hidden,)) is hidden:
+        # The result is the tensor itself, with no tree around it.
+        inputs = len(hidden) + len(graph.parameters)
+        return _with_one_result(hidden, executable, specs[0], inputs)
     return _direct(hidden, executable, specs, rebuild)
 
 
@@ -58,14 +60,20 @@ def stored_arrays(tensors: Sequence[Tensor]) -> list[Any]:
 
 
 def _with_one_result(
-    hidden: Sequence[jax.Array], executable: Executable, spec: Spec, rebuild: Rebuild
+    hidden: Sequence[jax.Array], executable: Executable, spec: Spec, inputs: int
 ) -> Run:
-    if rebuild((hidden,)) is not hidden:  # the result is a tree around the tensor
-        return _direct(hidden, executable, (spec,), rebuild)
+    if not hidden and inputs == 1:
+
+        def run_one(tensors: Sequence[Tensor]) -> Any:
+            (x,) = tensors
+            given = x._array
+            (array,) = executable.call(x._stored() if given is None else given)
+            return wrap(spec, array)
+
+        return run_one
 
     def run(tensors: Sequence[Tensor]) -> Any:
-        arrays = [a if (a := x._array) is not None else x._stored() for x in tensors]
-        (array,) = executable.call(*hidden, *arrays)
+        (array,) = executable.call(*hidden, *stored_arrays(tensors))
         return wrap(spec, array)
 
     return run

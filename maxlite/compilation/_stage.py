@@ -39,7 +39,8 @@ class StagedGraph(Generic[P, R]):
 
     Args:
         fn: The function to record.
-        graph: An empty graph that it is recorded into.
+        graph: An empty graph that it is recorded into; if it declares input types,
+            they are those of the layouts, one per shard.
         layouts: One per leaf of ``treedef``.
         treedef: The tree of ``(args, kwargs)``, statics inside.
         signal_device_ids: Accepted for the reference's sake; XLA synchronizes devices.
@@ -57,6 +58,7 @@ class StagedGraph(Generic[P, R]):
     Raises:
         TypeError: The function reads a value, or writes to an argument that is not
             staged by ``BufferLayout``; and whatever the function itself raises.
+        ValueError: The graph declares other input types.
 
     Source: max.experimental.compilation.StagedGraph.
     """
@@ -74,6 +76,7 @@ class StagedGraph(Generic[P, R]):
         signal_buffer_index: int | None = None,
     ) -> None:
         self.in_tree = treedef
+        _check_input_types(graph, layouts)
         ctx = GraphRealizationContext(graph, prefix=prefix)
         ctx.subgraph_cache = subgraph_cache
         arguments = [
@@ -126,6 +129,16 @@ class StagedGraph(Generic[P, R]):
         return stablehlo_text(self.graph, names, self.out_tree.leaf_paths)
 
     __str__ = __repr__
+
+
+def _check_input_types(graph: Graph, layouts: Sequence[TensorLayout]) -> None:
+    expected = [kind for layout in layouts for kind in layout.local_types]
+    declared = list(graph.input_types)
+    if declared and declared != expected:
+        raise ValueError(
+            f"StagedGraph: the graph {graph.name!r} must declare the types of the "
+            f"layouts, expected {expected}, got {declared}. Leave input_types out."
+        )
 
 
 def stage(

@@ -23,7 +23,7 @@ import numpy as np
 from jax import numpy as jnp
 
 from maxlite.dtype import INTEGERS, DType
-from maxlite.functional._dispatch import Number, Operand
+from maxlite.functional._dispatch import Operand, number
 from maxlite.functional._infer import shape_text
 from maxlite.graph import Dim
 from maxlite.graph._dim import StaticDim
@@ -208,7 +208,7 @@ def _read_item(
     if graph_context() is not None or step == _BARE or not known:
         return step, ()
     moving = ("window", cut.length, cut.step) if cut.kept else ("dynamic",)
-    return moving, (_position(x, cut.start),)
+    return moving, (_position(who, x, cut.start),)
 
 
 _BARE: Step = ("slice", None, None, 1)
@@ -251,9 +251,9 @@ def _check_position(who: str, t: Tensor) -> None:
         )
 
 
-def _position(x: Tensor, value: int) -> Number:
+def _position(who: str, x: Tensor, value: int) -> Operand:
     whole = DeviceMapping.replicated(x.mesh)
-    return Number(value, spec(DType.int64, (), whole, literal=True))
+    return number(who, value, spec(DType.int64, (), whole))
 
 
 def _cut(

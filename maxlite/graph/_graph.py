@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from maxlite.graph._dim import Dim
 from maxlite.graph._shape import Shape
 from maxlite.graph._spec import Spec
-from maxlite.graph._type import BufferType, DeviceRef, TensorType
+from maxlite.graph._type import BufferType, DeviceRef, TensorType, Type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -147,6 +147,8 @@ class Graph:
 
     Args:
         name: Shown in the printed module.
+        input_types: What will come in, one type per input and shard; empty leaves it
+            to whoever records.
 
     Attributes:
         parameters: Leaves that the caller passes, in order.
@@ -158,6 +160,7 @@ class Graph:
     """
 
     name: str
+    input_types: Sequence[Type] = ()
     parameters: list[TensorValue] = field(default_factory=list["TensorValue"])
     captures: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
     externals: dict[External, TensorValue] = field(
@@ -224,11 +227,6 @@ class Graph:
             for value in self.parameters
             for _ in range(value.spec.mapping.mesh.num_devices)
         ]
-
-    @property
-    def input_types(self) -> list[TensorType | BufferType]:
-        """One type per parameter and shard, in order."""
-        return [kind for value in self.parameters for kind in value.types]
 
     @property
     def output_types(self) -> list[TensorType | BufferType]:

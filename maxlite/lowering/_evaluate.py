@@ -126,8 +126,9 @@ class Evaluator:
 
 
 def literal_array(value: bool | int | float, spec: Spec) -> Any:
-    """Makes the array of a Python number in the dtype that it was given."""
-    return np.asarray(value).astype(spec.dtype.to_jax())
+    """Makes the array of a Python number; beyond the dtype's range it is infinite."""
+    with np.errstate(over="ignore"):
+        return np.asarray(value).astype(spec.dtype.to_jax())
 
 
 def as_tuple(result: Any) -> Sequence[jax.Array]:

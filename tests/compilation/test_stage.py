@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from maxlite import DType, Tensor, stage
+from maxlite import DType, StagedGraph, Tensor, TensorLayout, stage, tree
 from maxlite import functional as F
+from maxlite.graph import Graph
 from maxlite.tensor import current_realization_context
 from tests.compilation.layouts import buffer, layout, mesh, tensor
 
@@ -182,3 +183,17 @@ def test_extensions_of_mojo_are_refused():
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(TypeError, match="fn must be callable, got int"):
         stage(3)
+
+
+def test_the_constructor_records_into_a_given_graph():
+    flat, treedef = tree.flatten(((layout("n", 2),), {}), leaf=TensorLayout)
+    declared = Graph("g", input_types=flat[0].local_types)
+    for graph in (Graph("g"), declared):
+        staged = StagedGraph(lambda x: x + 1, graph, flat, treedef, prefix="p.")
+        assert staged.graph is graph
+        assert len(graph.inputs) == len(graph.output_types) == 1
+        assert staged.in_tree == treedef
+    with pytest.raises(ValueError, match="must declare the types of the layouts"):
+        StagedGraph(
+            lambda x: x, Graph("g", input_types=layout(3).local_types), flat, treedef
+        )

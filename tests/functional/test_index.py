@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ def layout(*sizes, dtype=DType.float32) -> TensorLayout:
     return TensorLayout(dtype, list(sizes), CPU())
 
 
-def counted(*shape: int, dtype=np.float32) -> np.ndarray:
+def counted(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
 
 
@@ -181,8 +183,7 @@ def test_a_slice_of_a_named_size(index, shape, sizes):
 
 def _at(index, n: int):
     if isinstance(index, slice):
-        bounds = (_at(index.start, n), _at(index.stop, n))
-        return slice(*bounds, index.step)
+        return slice(_at(index.start, n), _at(index.stop, n), index.step)
     return index.evaluate({"n": n}) if isinstance(index, Dim) else index
 
 

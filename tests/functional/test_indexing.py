@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def layout(*sizes, dtype=DType.float32) -> TensorLayout:
     return TensorLayout(dtype, list(sizes), CPU())
 
 
-def counted(*shape: int, dtype=np.float32) -> np.ndarray:
+def counted(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
 
 
@@ -214,7 +216,8 @@ def test_a_write_takes_tensors_of_the_same_dtype_only():
     x = Tensor([1.0, 2.0])
     with pytest.raises(ValueError, match=r"float32\[1\], got int32\[1\]"):
         x[0:1] = Tensor(np.ones(1, np.int32))
-    for value in (1.0, [1.0], np.ones(1)):
+    wrong: list[Any] = [1.0, [1.0], np.ones(1)]
+    for value in wrong:
         with pytest.raises(TypeError, match="source must be a Tensor"):
             x[0:1] = value
     with pytest.raises(TypeError, match="source must be a Tensor, got float"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def layout(*sizes) -> TensorLayout:
     return TensorLayout(DType.float32, list(sizes), CPU())
 
 
-def counted(*shape: int, dtype=np.float32) -> np.ndarray:
+def counted(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
 
 
@@ -79,7 +81,7 @@ def test_concat_of_named_sizes_adds_them(n, m):
             r"equal but along the axis, got \[1, 2\] and",
         ),
         ([(1,), (1, 1)], 0, ValueError, r"ranks must be equal, got shapes \[1\] and"),
-        ([(), ()], 0, IndexError, "axis must be from"),
+        ([(), ()], 0, IndexError, "axis must"),
         ([(1,), (1,)], 1, IndexError, "axis must be from -1 to 0, got 1"),
     ],
 )
@@ -205,9 +207,9 @@ def test_split_of_a_named_size_wants_a_list():
 
 @pytest.mark.parametrize("cut", [F.split, F.chunk])
 def test_pieces_need_an_axis(cut):
-    with pytest.raises(IndexError, match="axis must be from"):
+    with pytest.raises(IndexError, match="axis must"):
         cut(Tensor(counted(2)), 1, 3)
-    with pytest.raises(IndexError, match="axis must be from"):
+    with pytest.raises(IndexError, match="axis must"):
         cut(Tensor(1.0), 1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,7 @@ def layout(*sizes) -> TensorLayout:
     return TensorLayout(DType.float32, list(sizes), CPU())
 
 
-def counted(*shape: int, dtype=np.float32) -> np.ndarray:
+def counted(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from tests.functional._cross import NUMBERS, check, check_sharded
 from tests.sharding.meshes import cpu_mesh
 
 
-def counted(*shape: int, dtype=np.float32) -> np.ndarray:
+def counted(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
 
 

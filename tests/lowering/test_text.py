@@ -22,7 +22,7 @@ def signature(text):
 
 def test_named_sizes_stay_named():
     text = str(stage(lambda x, y: (x + 1, y * 2))(layout("n", 2), layout("m")))
-    assert re.findall(r'jax.global_constant = "(\w+)"', signature(text)) == ["n", "m"]
+    assert re.findall(r'jax.global_constant = "(\w+)"', signature(text)) == ["m", "n"]
     assert "tensor<?x2xf32>" in signature(text)
 
 
@@ -63,10 +63,10 @@ def test_inputs_that_nothing_uses_are_shown():
 def test_a_written_argument_is_a_result_that_takes_over_its_memory():
     def f(b, x):
         F.buffer_store(b, b + x)
-        return x
+        return F.concat([x, x])
 
     text = signature(str(stage(f)(buffer(2), layout(2))))
-    assert re.search(r'maxlite.name = "0", tf.aliasing_output = 1', text)
+    assert 'maxlite.name = "0", tf.aliasing_output = 1' in text
     assert re.findall(r'result_info = "([^"]*)"', text) == ["result", "0 (written)"]
 
 
