@@ -65,7 +65,10 @@ class PlainDecoder:
     def __call__(self, weights: Weights, tokens: jax.Array) -> jax.Array:
         """Computes the logits, ``[batch, length, vocab]``."""
         embedding = weights["embedding"]
-        x = self.pinned(embedding[tokens], "data", None, None)
+        # ``take`` and maxlite give NaN for indices out of range; ``[tokens]`` would
+        # clamp them, which saves one select.
+        looked_up = jnp.take(embedding, tokens, axis=0)
+        x = self.pinned(looked_up, "data", None, None)
         rotation = self.rotation(tokens.shape[1], embedding.shape[1] // self.heads)
         for i in range(self.layers):
             prefix = f"layers.{i}."

@@ -1,4 +1,4 @@
-"""Compiled programs on meshes: placements in and out, checks, one device beside many."""
+"""Compiled programs on meshes: placements in and out, checks, many calls."""
 
 import threading
 
@@ -31,7 +31,7 @@ def f32(rng, *shape):
     return rng.integers(-4, 5, shape).astype(np.float32)
 
 
-# Placements ---------------------------------------------------------------------------
+# Placements --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_arguments_of_every_placement(rng, shape, places):
 
 
 def layers(x, w1, w2, b):
-    return F.exp((x @ w1) / 8) @ w2 + b
+    return F.relu(x @ w1) @ w2 + b
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,15 @@ def test_a_network_gives_what_one_device_gives(rng, shape, places, result):
     assert result is None or short(got.placements) == result
     assert got.mapping == program.out_layouts[0].mapping
     want = layers(*[Tensor(array) for array in arrays]).to_numpy()
-    np.testing.assert_allclose(got.to_numpy(), want, rtol=1e-5)
+    np.testing.assert_array_equal(got.to_numpy(), want)
 
 
 def test_several_results_lie_each_where_the_rules_say():
     x, w = on((2, 2), "S0 R", 4, 8), on((2, 2), "R S1", 8, 6)
     program = compile(lambda x, w: {"y": x @ w, "t": x.T, "w": w})(x, w)
-    places = {k: short(v.placements) for k, v in zip("twy", program.out_layouts)}
-    assert places == {"t": "S1 R", "w": "R S1", "y": "S0 S1"}
+    assert program.out_tree.leaf_paths == ("t", "w", "y")
+    places = [short(out.placements) for out in program.out_layouts]
+    assert places == ["S1 R", "R S1", "S0 S1"]
 
 
 def test_empty_results_can_be_read():
@@ -106,7 +107,7 @@ def test_empty_results_can_be_read():
         ]
 
 
-# Sizes --------------------------------------------------------------------------------
+# Sizes -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_a_named_size_that_does_not_divide_is_refused_when_it_comes():
     assert program(x, distributed(np.ones(4, np.float32), (2,), "R")).shape == [4]
 
 
-# Checks at a call ------------------------------------------------------------------------
+# Checks at a call --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,7 @@ def test_meshes_of_the_same_devices_may_meet(rng):
     np.testing.assert_array_equal(second.to_numpy(), a * b)
 
 
-# One device beside a mesh -----------------------------------------------------------------
+# One device beside a mesh ------------------------------------------------------------
 
 
 def test_one_device_tensors_stand_beside_mesh_tensors(rng):
@@ -298,7 +299,7 @@ def test_weights_are_cut_as_declared(rng):
     np.testing.assert_array_equal(y.to_numpy(), a @ w)
 
 
-# Raw buffers ------------------------------------------------------------------------------
+# Raw buffers -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("place", ["R R", "S0 S1", "S1 S1", "P R", "S0 P"])
@@ -323,7 +324,7 @@ def test_raw_execution_joins_a_named_batch(rng):
     np.testing.assert_array_equal(np.concatenate(results), a + 1)
 
 
-# Collectives ------------------------------------------------------------------------------
+# Collectives -------------------------------------------------------------------------
 
 
 def test_collectives_of_a_named_size():
@@ -342,7 +343,7 @@ def test_collectives_of_a_named_size():
         compile(lambda x: x)(on((2,), "R", 2)).collectives(n=1)
 
 
-# Many calls -------------------------------------------------------------------------------
+# Many calls --------------------------------------------------------------------------
 
 
 def reduced():
@@ -364,7 +365,7 @@ def test_so_may_eager_moves():
     assert (results[-1].to_numpy() == 1).all()
 
 
-def test_two_threads_call_at_once():
+def test_threads_may_call_at_once():
     program, other = reduced(), reduced()
     failed = []
 

@@ -186,7 +186,6 @@ def read_only(x):
         lambda x: x.astype(x.dtype.newbyteorder(">")),
         lambda x: x.astype(x.dtype.newbyteorder(">")).T,
         read_only,
-        lambda x: x.view(np.recarray) if x.dtype.names else np.asmatrix(x),
     ],
 )
 @pytest.mark.parametrize("dtype", ["int64", "float64", "int16"])

@@ -84,7 +84,7 @@ def test_large_and_small_floats_have_an_exponent():
 @pytest.mark.parametrize(
     ("dtype", "text"),
     [
-        ("bfloat16", "[    0  -0.5 0.332  1000]"),
+        ("bfloat16", "[    0  -0.5 0.334  1000]"),
         ("float8_e5m2", "[     0   -0.5 0.3125   1024]"),
         ("float8_e4m3fn", "[     0   -0.5 0.3438    448]"),
     ],
@@ -144,13 +144,13 @@ def test_elided_rows_are_one_line():
 
 
 def test_an_axis_of_six_is_shown_whole_however_large():
-    lines = values(counted(6, 400)).split("\n")
+    lines = values(counted(6, 400)).strip("[]").split("\n")
     assert [len(line.split()) for line in lines] == [400] * 6
     assert values(counted(2, 1001)).count("...") == 2
 
 
 def test_what_lies_inside_an_elided_axis_may_be_whole():
-    lines = values(counted(7, 1, 2, 80)).split("\n")
+    lines = values(counted(7, 1, 2, 80)).strip("[]").split("\n")
     assert [line.strip() for line in lines[9:11]] == ["...", ""]
     assert [len(line.split()) for line in lines[:2]] == [80, 80]
 
