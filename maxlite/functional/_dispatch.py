@@ -21,7 +21,7 @@ from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._plan import Plan, plan
 from maxlite.lowering._program import Executable, compile_graph
-from maxlite.sharding import DeviceMapping
+from maxlite.sharding import DeviceMapping, ShardingError
 from maxlite.sharding._auto_reshard import current_region
 from maxlite.tensor._context import RealizationContext, innermost, outside
 from maxlite.tensor._defaults import on_device
@@ -195,6 +195,9 @@ def write(op: Op, target: Tensor, operands: Sequence[Operand], *params: Any) -> 
 
     Outside of a context the memory is reused when nothing else holds the array;
     otherwise one copy is made, and whoever holds the old array keeps its value.
+
+    Raises:
+        ShardingError: The write would move its target.
     """
     ctx: Any = innermost()
     if ctx is not None:
@@ -202,19 +205,29 @@ def write(op: Op, target: Tensor, operands: Sequence[Operand], *params: Any) -> 
             ctx.add_mutable_source(target).values[0],
             *(_value(ctx, operand) for operand in operands),
         )
-        planned = plan(op, params, [value.spec for value in values])
+        planned = _plan_write(op, params, [value.spec for value in values])
         (made,) = ctx.graph.append(op, params, values, planned.specs, planned.action)
         ctx.write(target, made)
         return
     target._stored()
     others = [_stored(operand) for operand in operands]
     specs = (target._spec, *(x._spec for x in operands))
+    planned = _plan_write(op, params, specs)
+    ready = one_op(op, params, specs, planned, in_place=holds_alone(target))
+    (array,) = ready.run([target._array, *others])
+    target._array = array
+
+
+def _plan_write(op: Op, params: tuple[Any, ...], specs: Sequence[Spec]) -> Plan:
+    """Plans a write, and refuses one that would change what the target is."""
     planned = plan(op, params, specs)
-    exclusive = holds_alone(target) and planned.specs[0] is target._spec
-    ready = one_op(op, params, specs, planned, in_place=exclusive)
-    arrays: list[Any] = [target._array, *others]
-    (array,) = ready.run(arrays)
-    target._spec, target._array = planned.specs[0], array
+    if planned.specs[0] is not specs[0]:
+        raise ShardingError(
+            f"{op.name}: a write must leave its target as it is, {specs[0]!r}, got an "
+            f"index or a value that needs {planned.specs[0]!r}. Move the target with "
+            "to() first."
+        )
+    return planned
 
 
 # Coercion -----------------------------------------------------------------------------

@@ -17,15 +17,12 @@ from maxlite._op_table import Op, front, register
 from maxlite.functional._dispatch import apply, as_tensor, write
 from maxlite.functional._index import Cut, Step, cuts_of, read_index, sliced_shape
 from maxlite.functional._infer import shape_text
-from maxlite.lowering._plan import plan
-from maxlite.sharding import ShardingError
 from maxlite.sharding.rules import slice_rule, slice_update_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maxlite.dtype import DType
-    from maxlite.functional._dispatch import Operand
     from maxlite.graph._spec import Spec
     from maxlite.tensor._tensor import Tensor
 
@@ -184,7 +181,7 @@ def buffer_store(destination: Tensor, source: Tensor) -> None:
     """
     as_tensor("buffer_store", destination, "destination")
     as_tensor("buffer_store", source, "source")
-    _store(destination, (source,), ())
+    write(_SLICE_UPDATE, destination, (source,), ())
 
 
 @front
@@ -221,24 +218,4 @@ def buffer_store_slice(destination: Tensor, source: Tensor, indices: Any) -> Non
         raise ValueError(
             "x[...] =: None adds no axis where a value is written. Leave it out."
         )
-    _store(destination, (source, *positions), index)
-
-
-def _store(destination: Tensor, operands: tuple[Operand, ...], index: Index) -> None:
-    if destination.is_distributed:
-        _check_stays(destination, operands, index)
-    write(_SLICE_UPDATE, destination, operands, index)
-
-
-def _check_stays(
-    destination: Tensor, operands: Sequence[Operand], index: Index
-) -> None:
-    """Refuses a write that only a move of the destination makes possible."""
-    specs = [destination._spec, *(operand._spec for operand in operands)]
-    planned = plan(_SLICE_UPDATE, (index,), specs)
-    if planned.specs[0].mapping != destination.mapping:
-        raise ShardingError(
-            "x[...] =: a write must leave its target where it lies, "
-            f"{destination.mapping!r}, got an index or a value that needs "
-            f"{planned.specs[0].mapping!r}. Move the target with to() first."
-        )
+    write(_SLICE_UPDATE, destination, (source, *positions), index)

@@ -40,8 +40,8 @@ def check_dtype(
     if x.dtype not in allowed:
         wanted = _NAMES[allowed]
         raise error(
-            f"{who}: {name} must have a {wanted} dtype, got {x.dtype.name}. "
-            "Cast it first."
+            f"{who}: {name} must be of {wanted} dtype, got {x.dtype.name}. Cast it "
+            "first."
         )
 
 

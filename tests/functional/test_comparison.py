@@ -117,7 +117,7 @@ def test_truth_tables(name):
 @pytest.mark.parametrize("name", LOGIC)
 def test_bits_of_integers_are_not_combined(name):
     ones, yes = Tensor(np.ones(2, np.int32)), Tensor(YES_NO)
-    message = f"{name}: {{}} must have a bool dtype, got int32. Cast it first"
+    message = f"{name}: {{}} must be of bool dtype, got int32. Cast it first"
     for lhs, rhs, wrong in [
         (ones, True, "lhs"),
         (ones, ones, "lhs"),
@@ -180,7 +180,7 @@ def test_where_leaves_out_nan_that_is_not_taken():
 def test_where_needs_a_bool_condition():
     x = Tensor([1.0, 2.0])
     with pytest.raises(
-        ValueError, match="where: cond must have a bool dtype, got float"
+        ValueError, match="where: cond must be of bool dtype, got float"
     ):
         F.where(x, x, x)
     with pytest.raises(TypeError, match="where: cond must be a Tensor, got bool"):

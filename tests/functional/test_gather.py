@@ -137,7 +137,7 @@ def test_gather_refuses_what_does_not_fit():
     with pytest.raises(IndexError, match="axis must exist"):
         F.gather(Tensor(1.0), i, 0)
     for wrong in (Tensor([0.0]), Tensor(np.array([True]))):
-        with pytest.raises(ValueError, match="indices must have a integer dtype"):
+        with pytest.raises(ValueError, match="indices must be of integer dtype"):
             F.gather(x, wrong, 0)
     with pytest.raises(TypeError, match="indices must be a Tensor, got list"):
         F.gather(x, [0], 0)
@@ -231,7 +231,7 @@ def test_gather_nd_shares_batch_axes(n):
         (positions([0], [0]), 2, "share the first batch_dims axes"),
         (positions([0]), -1, "share the first batch_dims axes"),
         (np.array(0), 0, "share the first batch_dims axes"),
-        (np.array([[0.0]]), 0, "indices must have a integer dtype"),
+        (np.array([[0.0]]), 0, "indices must be of integer dtype"),
         (positions([2, 0]), 0, "must be from -2 to 2 - 1, got 2 to 2"),
         (positions([0, -4]), 0, "must be from -3 to 3 - 1, got -4 to -4"),
     ],

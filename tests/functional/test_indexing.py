@@ -321,7 +321,7 @@ def test_a_value_is_moved_where_the_region_allows_it_but_never_the_target():
         x[0] = row
         np.testing.assert_array_equal(x.to_numpy()[0], counted(4))
         assert x.placements == (Sharded(1),)
-        with pytest.raises(ShardingError, match="must leave its target where it lies"):
+        with pytest.raises(ShardingError, match="must leave its target as it is"):
             place(counted(4, 4), "S0")[0] = row
 
 

@@ -165,7 +165,7 @@ def test_weights_have_the_dtype_of_the_input():
 )
 def test_only_tensors_of_floats_are_normalised(fn, operands):
     integers = [F.cast(t, DType.int32) for t in operands]
-    with pytest.raises(TypeError, match="input must have a floating dtype, got int32"):
+    with pytest.raises(TypeError, match="input must be of floating dtype, got int32"):
         fn(*integers)
     with pytest.raises(TypeError, match="must be a Tensor, got float"):
         fn(*operands[:-1], 1.0)

@@ -155,7 +155,7 @@ def test_the_operand_must_be_a_tensor_of_numbers(name):
 
 @pytest.mark.parametrize("name", SCIPY)
 def test_integers_have_no_softmax(name):
-    with pytest.raises(TypeError, match=f"{name}: value must have a floating dtype"):
+    with pytest.raises(TypeError, match=f"{name}: value must be of floating dtype"):
         getattr(F, name)(Tensor([1], dtype=DType.int32))
 
 

@@ -185,7 +185,7 @@ def test_scatter_refuses_dtypes_that_do_not_fit(scatter):
     x, at = Tensor([1.0]), Tensor(np.zeros((1, 1), np.int64)[0])
     with pytest.raises(ValueError, match="one dtype, got float32 and int32"):
         scatter(x, Tensor(np.ones(1, np.int32)), at)
-    with pytest.raises(ValueError, match="indices must have a integer dtype"):
+    with pytest.raises(ValueError, match="indices must be of integer dtype"):
         scatter(x, x, Tensor([0.0]))
     with pytest.raises(TypeError, match="updates must be a Tensor, got float"):
         scatter(x, 1.0, at)

@@ -1,4 +1,4 @@
-"""Constructors from data: which dtype comes out, what is refused, and that it copies."""
+"""Constructors from data: the dtype that comes out, what is refused, and copies."""
 
 import jax
 import jax.numpy as jnp
