@@ -13,11 +13,10 @@ from maxlite.graph import DeviceRef
 from maxlite.graph._spec import spec
 from maxlite.lowering._program import check_divisible
 from maxlite.lowering._redistribute import RESHARD
+from maxlite.realization_context._eager import graph_context
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
-    Partial,
-    Replicated,
     Sharded,
     ShardingError,
     Unknown,
@@ -211,28 +210,31 @@ def _check_move(t: Tensor, mapping: DeviceMapping) -> None:
                 f"to: an axis of size 1 cannot be scattered, got {placement!r} for "
                 f"shape {t.shape}. Replicate it."
             )
-    same_grid = t.mesh.mesh_shape == mapping.mesh.mesh_shape and t.is_distributed
-    if any(isinstance(p, Partial) for p in target) and not same_grid:
+    if mapping.partial_axes and not _differ_in_names(t.mesh, mapping.mesh):
         raise ValueError(
             "to: a pending sum can only be made from shards on the same mesh, got "
             f"{t.mapping!r} for {mapping!r}. Replicate over the mesh first."
         )
+    described = spec(t.dtype, t._spec.shape, mapping)
+    if described.is_static and graph_context() is None:
+        check_divisible("to", described, {})
+
+
+def _differ_in_names(mesh: DeviceMesh, other: DeviceMesh) -> bool:
+    """Whether two meshes are one but for the names of their axes, if anything."""
+    return mesh.devices == other.devices and mesh.mesh_shape == other.mesh_shape
 
 
 def _move_now(t: Tensor, mapping: DeviceMapping) -> Tensor:
     """Moves between different devices or meshes, outside of any program."""
-    renamed = (
-        t.mesh.devices == mapping.mesh.devices
-        and t.mesh.mesh_shape == mapping.mesh.mesh_shape
-        and t.placements == mapping.placements
-    )
-    if not renamed and any(isinstance(p, Partial) for p in t.placements):
-        whole = DeviceMapping(t.mesh, (Replicated(),) * t.mesh.ndim)
-        return move(move(t, whole), mapping)
+    if _differ_in_names(t.mesh, mapping.mesh) and t.placements != mapping.placements:
+        renamed = DeviceMapping(mapping.mesh, t.placements)
+        return move(move(t, renamed), mapping)
+    if t.mapping.partial_axes and t.placements != mapping.placements:
+        return move(move(t, DeviceMapping.replicated(t.mesh)), mapping)
     described = spec(t.dtype, t._spec.shape, mapping)
-    if mapping.mesh.num_devices == 1:
+    if mapping.mesh.is_single:
         return wrap(described, _to_device(t, mapping.mesh.devices[0]))
-    check_divisible("to", described, {})
     return wrap(described, place(t._stored(), mapping.named_sharding(t.rank)))
 
 

@@ -126,7 +126,9 @@ class Executable:
         out_moves: Position and device of results that belong elsewhere.
         empty: Position, value and sharding of results on a mesh that have no elements:
             XLA gives shards of the whole shape for them, which JAX cannot read.
-        call: Runs on stored arrays that lie where they must, hidden inputs first.
+        written: Number of written parameters, if there are other results as well.
+        call: Runs on stored arrays that lie where they must, hidden inputs first; gives
+            written parameters first.
         is_direct: Whether nothing has to be moved, so that ``call`` will do.
     """
 
@@ -135,15 +137,17 @@ class Executable:
     in_moves: tuple[tuple[int, jax.sharding.Sharding], ...]
     out_moves: tuple[tuple[int, JaxDevice], ...]
     empty: tuple[tuple[int, np.ndarray, jax.sharding.Sharding], ...]
+    written: int
     call: Callable[..., Sequence[jax.Array]] = field(init=False)
     is_direct: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.call = self._first_call
-        self.is_direct = not (self.in_moves or self.out_moves or self.empty)
+        moves = self.in_moves or self.out_moves
+        self.is_direct = not (moves or self.empty or self.written)
 
     def _first_call(self, *arrays: jax.Array) -> Sequence[jax.Array]:
-        results = self.compiled(*arrays)
+        results = _guarded(self.compiled, self.mesh)(*arrays)
         self.call = _guarded(direct_call(self.compiled), self.mesh)
         return results
 
@@ -151,7 +155,8 @@ class Executable:
         """Runs on stored arrays, wherever they lie."""
         for i, sharding in self.in_moves:
             arrays[i] = place(arrays[i], sharding)
-        results = list(self.call(*arrays))
+        results = self.call(*arrays)
+        results = [*results[self.written :], *results[: self.written]]
         for i, device in self.out_moves:
             results[i] = place(results[i], device)
         for i, value, sharding in self.empty:
@@ -206,6 +211,7 @@ def compile_graph(
             if 0 in (shape := stored_shape(value.spec, sizes))
             and value.spec.is_distributed
         ),
+        written=len(graph.writes) if graph.outputs else 0,
     )
 
 
@@ -238,15 +244,22 @@ def staged_function(
         sizes: What each symbol stands for.
         mesh: From :func:`program_mesh`.
         for_reading: Whether the module is to be printed or shipped, and so shows
-            inputs that nothing uses.
+            inputs that nothing uses, and written parameters behind the outputs.
+
+    Returns:
+        From stored arrays to stored arrays. Written parameters come first: JAX gives
+        donated memory to the first result that fits, which must be the new value.
     """
     mesh.to_jax()  # starts JAX with all its devices; tracing would start it with one
+    first = 0 if for_reading else len(graph.outputs)
 
     def program(*leaves: jax.Array) -> tuple[jax.Array, ...]:
-        return tuple(Evaluator(sizes).run(graph, leaves))
+        results = Evaluator(sizes).run(graph, leaves)
+        return (*results[first:], *results[:first])
 
     program.__name__ = program.__qualname__ = graph.name
     inputs = [*graph.hidden, *graph.parameters]
+    results = [*graph.results[first:], *graph.results[:first]]
     donated = tuple(len(graph.hidden) + i for i in sorted(graph.writes))
     if for_reading and mesh.num_devices == 1:
         # One device needs no shardings, which would only crowd the text.
@@ -254,7 +267,7 @@ def staged_function(
     return jax.jit(
         program,
         in_shardings=tuple(edge_sharding(value.spec, mesh) for value in inputs),
-        out_shardings=tuple(edge_sharding(value.spec, mesh) for value in graph.results),
+        out_shardings=tuple(edge_sharding(value.spec, mesh) for value in results),
         donate_argnums=donated,
         keep_unused=for_reading,
     )

@@ -234,7 +234,7 @@ class Tensor(Operators, Constructors):
             ValueError: The tensor is distributed.
         """
         self._one_device("storage")
-        return None if self._array is None else Buffer.from_jax(self._array)
+        return None if self._array is None else self.buffers[0]
 
     @property
     def driver_tensor(self) -> Buffer:
@@ -258,7 +258,9 @@ class Tensor(Operators, Constructors):
             raise TypeError(
                 "buffers: the tensor must be realized. Read a value first, or await it."
             )
-        return tuple(map(Buffer.from_jax, shard_arrays(self)))
+        shards = shard_arrays(self)
+        lend(*shards)  # who has a buffer may make JAX arrays on its memory
+        return tuple(map(Buffer.from_jax, shards))
 
     @property
     def local_shards(self) -> tuple[Tensor, ...]:

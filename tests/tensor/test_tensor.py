@@ -146,7 +146,7 @@ def test_bool_reads_the_one_element():
 @pytest.mark.parametrize("data", EXACT)
 def test_values_are_exact(data):
     x = Tensor(data)
-    for read in (x.to_numpy(), np.asarray(x), np.asarray(x.storage.to_jax())):
+    for read in (x.to_numpy(), np.asarray(x), np.asarray(x.driver_tensor.to_jax())):
         assert read.dtype == data.dtype
         np.testing.assert_array_equal(read, data)
     if data.dtype.kind != "V":
@@ -320,5 +320,5 @@ assert not jax.config.jax_enable_x64
 def test_jax_arrays_come_and_go_without_a_copy():
     array = jnp.arange(4, dtype=jnp.float32)
     x = Tensor(array)
-    assert x.storage.to_jax() is array
-    assert isinstance(x.storage.to_jax(), jax.Array)
+    assert x.driver_tensor.to_jax() is array
+    assert isinstance(x.driver_tensor.to_jax(), jax.Array)

@@ -1,0 +1,98 @@
+"""One meaning: every op gives the same eager, lazy, compiled and sharded.
+
+The op table drives the test: each row that has samples is run in each way, and dtype,
+shape and value must agree with the eager run on one device. What was recorded of the
+result before any value was there must be true of it, too.
+"""
+
+import numpy as np
+import pytest
+
+from maxlite import (
+    DeviceMapping,
+    DType,
+    Replicated,
+    Sharded,
+    Tensor,
+    auto_reshard,
+    compile,
+    stage,
+)
+from maxlite import functional as F
+from tests.lowering.op_samples import SAMPLES
+from tests.sharding.meshes import cpu_mesh
+
+CASES = [
+    pytest.param(sample, id=f"{op}-{i}")
+    for op, samples in SAMPLES.items()
+    for i, sample in enumerate(samples)
+    if op != "slice_update"  # writes to its operand: tests/compilation/test_buffers.py
+]
+
+
+@pytest.mark.parametrize("sample", CASES)
+def test_an_op_means_one_thing(sample):
+    tensors = [Tensor(array) for array in arrays_of(sample)]
+    expected = listed(sample.run(*tensors))
+    with F.lazy():
+        pending = listed(sample.run(*tensors))
+    program = compile(sample.run)(*(t.layout for t in tensors))
+    agree("lazy", pending, expected)
+    agree("compiled", listed(program(*tensors)), expected)
+    for layout, result in zip(program.out_layouts, expected, strict=True):
+        assert layout.dtype is result.dtype
+        assert layout.shape == result.shape
+
+
+@pytest.mark.parametrize("sample", CASES)
+def test_an_op_means_one_thing_on_a_mesh(sample):
+    arrays = arrays_of(sample)
+    expected = listed(sample.run(*map(Tensor, arrays)))
+    mesh = cpu_mesh(2)
+    for axis in (0, 1):
+        placed = [Tensor(a).to(cut(mesh, a, axis)) for a in arrays]
+        with auto_reshard(mode="silent"):
+            results = listed(sample.run(*placed))
+            staged = stage(sample.run)(*(t.layout for t in placed))
+        agree(f"eager, S{axis}", results, expected)
+        assert [layout.placements for layout in staged.out_layouts] == [
+            result.placements for result in results
+        ]
+
+
+def arrays_of(sample):
+    """Makes operands that every op accepts: positions are 0 and 1 in turn."""
+    arrays = []
+    for operand in sample.operands:
+        sizes, _, name = operand.partition(":")
+        shape = tuple(int(size) for size in sizes.split(",") if size)
+        dtype = DType[name or "float32"]
+        if dtype is DType.float32:
+            rng = np.random.default_rng(len(shape))
+            arrays.append(rng.uniform(0.1, 0.9, shape).astype(np.float32))
+        else:
+            counts = np.indices(shape).sum(0) % 2
+            arrays.append(np.asarray(counts, dtype.to_jax()))
+    return arrays
+
+
+def cut(mesh, array, axis):
+    fits = axis < array.ndim and array.shape[axis] > 1
+    return DeviceMapping(mesh, (Sharded(axis) if fits else Replicated(),))
+
+
+def listed(results):
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def agree(how, results, expected):
+    for result, want in zip(results, expected, strict=True):
+        assert result.dtype is want.dtype, how
+        assert result.shape == want.shape, how
+        np.testing.assert_allclose(
+            np.asarray(result.to_numpy(), np.float64),
+            np.asarray(want.to_numpy(), np.float64),
+            rtol=1e-5,
+            atol=1e-6,
+            err_msg=how,
+        )
