@@ -13,7 +13,6 @@ from maxlite.graph import DeviceRef
 from maxlite.graph._spec import spec
 from maxlite.lowering._program import check_divisible
 from maxlite.lowering._redistribute import RESHARD
-from maxlite.realization_context._eager import graph_context
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
@@ -216,7 +215,7 @@ def _check_move(t: Tensor, mapping: DeviceMapping) -> None:
             f"{t.mapping!r} for {mapping!r}. Replicate over the mesh first."
         )
     described = spec(t.dtype, t._spec.shape, mapping)
-    if described.is_static and graph_context() is None:
+    if described.is_static:
         check_divisible("to", described, {})
 
 
