@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jax
-
-from maxlite._backend import place
 from maxlite.driver import Buffer
+from maxlite.dtype import DType
 from maxlite.graph._spec import Spec, spec
-from maxlite.sharding import Sharded
+from maxlite.tensor._shards import global_shape, join_arrays
 from maxlite.tensor._tensor import Tensor, from_jax, shard_arrays, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import jax
 
     from maxlite.graph import Graph
 
@@ -41,27 +41,12 @@ def join_buffers(graph: Graph, buffers: Sequence[Buffer]) -> list[Tensor]:
 
 def join_shards(described: Spec, shards: Sequence[jax.Array]) -> Tensor:
     """Joins one array per device to a tensor with the mapping of a spec."""
+    mapping = described.mapping
     if not described.is_distributed:
         return from_jax(shards[0])
-    mapping = described.mapping
-    devices = mapping.mesh.to_jax().devices.flat
-    hidden = (1,) * len(mapping.partial_axes)
-    placed = [
-        place(shard.reshape((*hidden, *shard.shape)), device)
-        for shard, device in zip(shards, devices, strict=True)
-    ]
-    shape = list(shards[0].shape)
-    for size, placement in zip(
-        mapping.mesh.mesh_shape, mapping.placements, strict=True
-    ):
-        if isinstance(placement, Sharded):
-            shape[placement.axis] *= size
-    whole = spec(described.dtype, tuple(shape), mapping)
-    slots = tuple(mapping.mesh.mesh_shape[i] for i in mapping.partial_axes)
-    array = jax.make_array_from_single_device_arrays(
-        (*slots, *shape), mapping.named_sharding(len(shape)), placed
-    )
-    return wrap(whole, array)
+    shape = global_shape(shards[0].shape, mapping)
+    whole = spec(DType.from_jax(shards[0].dtype), shape, mapping)
+    return wrap(whole, join_arrays("execute_raw", shards, mapping))
 
 
 def split_arrays(tensors: Sequence[Tensor]) -> list[Buffer]:

@@ -241,7 +241,10 @@ class StaticDim(Dim):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Dim):
             return super().__eq__(other)
-        return bool(self._dim == other)
+        if isinstance(other, (int, float, np.generic)):
+            return bool(self._dim == other)
+        # What is no number answers itself; a tensor, element by element.
+        return NotImplemented
 
     __hash__ = Dim.__hash__
 
