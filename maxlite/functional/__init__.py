@@ -25,14 +25,11 @@ from maxlite.functional._comparison import (
     where,
 )
 from maxlite.functional._creation import (
-    arange,
     constant,
-    constant_external,
     full,
     full_like,
     ones,
     ones_like,
-    range,
     zeros,
     zeros_like,
 )
@@ -40,6 +37,7 @@ from maxlite.functional._gather import (
     gather,
     gather_nd,
 )
+from maxlite.functional._graph_values import constant_external
 from maxlite.functional._indexing import (
     buffer_store,
     buffer_store_slice,
@@ -59,6 +57,7 @@ from maxlite.functional._pad import (
     repeat_interleave,
     tile,
 )
+from maxlite.functional._range import arange, range
 from maxlite.functional._reduction import argmax, argmin, max, mean, min, prod, sum
 from maxlite.functional._reshape import broadcast_to, flatten, rebind, reshape
 from maxlite.functional._rounding import cast, ceil, floor, round, trunc
