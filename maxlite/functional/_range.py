@@ -143,7 +143,7 @@ def range_like(like: Tensor) -> Tensor:
 
     Source: max.experimental.tensor.Tensor.range_like.
 
-    >>> range_like(zeros([2, 2])).to_numpy().tolist()
+    >>> range_like(Tensor([[5.0, 5.0], [5.0, 5.0]])).to_numpy().tolist()
     [[0.0, 1.0], [0.0, 1.0]]
     """
     as_tensor("range_like", like, "like")
