@@ -227,7 +227,7 @@ def test_a_jax_user_keeps_an_array_that_shares_memory_with_ours():
 # Shared, on a mesh ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", PLACES[1:], ids=repr)
+@pytest.mark.parametrize("place", PLACES[1:])
 @pytest.mark.parametrize(
     "share",
     [
@@ -262,7 +262,7 @@ def test_whoever_shares_shards_keeps_them(share, place):
         assert not shard.to_numpy().any()
 
 
-@pytest.mark.parametrize("target", [MESH, mapped(Sharded(0)), OTHER, CPU(1)], ids=repr)
+@pytest.mark.parametrize("target", [MESH, mapped(Sharded(0)), OTHER, CPU(1)])
 def test_what_was_moved_to_a_mesh_is_independent(target):
     x = zeros()
     there = x.to(target)

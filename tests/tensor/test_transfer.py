@@ -47,8 +47,8 @@ def shards(x):
 # On one mesh ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [R, P, S0, S1], ids=repr)
-@pytest.mark.parametrize("target", [R, P, S0, S1], ids=repr)
+@pytest.mark.parametrize("source", [R, P, S0, S1])
+@pytest.mark.parametrize("target", [R, P, S0, S1])
 @pytest.mark.parametrize("data", [DATA, DATA / 3, DATA.astype(jnp.bfloat16)])
 def test_every_move_keeps_the_value(source, target, data):
     x = Tensor(data, device=on(ONE, source))
@@ -79,7 +79,7 @@ def test_a_sharded_axis_is_cut_in_mesh_order():
     assert shards(both) == [[1], [2], [3], [4]]
 
 
-@pytest.mark.parametrize("source", [R, S0], ids=repr)
+@pytest.mark.parametrize("source", [R, S0])
 def test_a_pending_sum_keeps_the_value_on_the_first_shard(source):
     x = Tensor([1.0, 2.0], device=on(ONE, source)).to(on(ONE, P))
     assert shards(x) == [[1, 2], [0, 0]]
@@ -99,8 +99,8 @@ def test_a_real_pending_sum_adds_up_wherever_it_goes():
 # To a device ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("placement", [R, P, S0, S1], ids=repr)
-@pytest.mark.parametrize("device", [CPU(), CPU(1), CPU(3), DeviceRef.CPU(3)], ids=repr)
+@pytest.mark.parametrize("placement", [R, P, S0, S1])
+@pytest.mark.parametrize("device", [CPU(), CPU(1), CPU(3), DeviceRef.CPU(3)])
 def test_a_device_gathers(placement, device):
     x = Tensor(DATA, device=on(ONE, placement))
     for y in (x.to(device), F.transfer_to(x, device)):
@@ -135,8 +135,8 @@ def test_a_mesh_replicates_what_lies_on_one_device():
     assert shards(x) == [DATA.tolist()] * 4
 
 
-@pytest.mark.parametrize("placement", [R, S0, S1], ids=repr)
-@pytest.mark.parametrize("mesh", [LINE, ELSEWHERE, cpu_mesh(2, names=("q",))], ids=repr)
+@pytest.mark.parametrize("placement", [R, S0, S1])
+@pytest.mark.parametrize("mesh", [LINE, ELSEWHERE, cpu_mesh(2, names=("q",))])
 def test_a_mesh_keeps_the_placements_of_what_is_distributed(placement, mesh):
     x = Tensor(DATA, device=on(ONE, placement)).to(mesh)
     assert x.mapping == on(mesh, placement)
@@ -153,8 +153,8 @@ def test_a_pending_sum_goes_to_renamed_axes_as_it_is():
         assert shards(moved) == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize("source", [R, P, S0, S1], ids=repr)
-@pytest.mark.parametrize("target", [R, P, S0, S1], ids=repr)
+@pytest.mark.parametrize("source", [R, P, S0, S1])
+@pytest.mark.parametrize("target", [R, P, S0, S1])
 def test_every_move_to_renamed_axes_keeps_the_value(source, target):
     x = Tensor(DATA, device=on(ONE, source))
     y = x.to(on(cpu_mesh(2, names=("q",)), target))
@@ -196,7 +196,6 @@ def test_names_are_not_kept_on_the_tensor():
 @pytest.mark.parametrize(
     "target",
     [CPU(), CPU(1), ONE, on(ONE, S1), on(LINE, S0), on(GRID, S0, S1), ELSEWHERE],
-    ids=repr,
 )
 def test_a_lazy_block_moves_as_eager_code_does(source, target):
     x = Tensor(DATA, device=source)
@@ -368,8 +367,8 @@ def test_joining_needs_a_context():
         Tensor.from_shard_values([Tensor([1.0])])
 
 
-@pytest.mark.parametrize("source", [R, P, S0, S1, U], ids=repr)
-@pytest.mark.parametrize("target", [R, P, S0, S1, U], ids=repr)
+@pytest.mark.parametrize("source", [R, P, S0, S1, U])
+@pytest.mark.parametrize("target", [R, P, S0, S1, U])
 def test_rebinding_keeps_the_shards_and_changes_what_they_are(source, target):
     start = on(ONE, S0 if source == U else source)
     x = Tensor(DATA, device=start).rebind_mapping(on(ONE, source))

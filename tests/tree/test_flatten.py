@@ -46,7 +46,6 @@ def cyclic_tuple():
         ({"b": 1, "a": [2, 3]}, [2, 3, 1]),
         ([Point(1, (2,))], [1, 2]),
     ],
-    ids=repr,
 )
 def test_leaves_in_the_order_of_the_children(value, leaves):
     assert tree.leaves(value) == leaves
@@ -104,7 +103,6 @@ def test_an_object_is_asked_for_its_children_once():
         ({"": 1, "b": {"": 2}}, {"": 1, "b": 2}),
         ({1: "x"}, {"1": "x"}),
     ],
-    ids=repr,
 )
 def test_leaves_by_path(value, paths):
     assert tree.paths(value) == paths
@@ -194,7 +192,6 @@ def test_map_calls_once_for_a_shared_leaf_and_shares_the_result():
 @pytest.mark.parametrize(
     "value",
     [1, 10**30, True, 1.5, 2j, "s" * 50, b"abc", None, (), (1,), Point(1, 2)],
-    ids=repr,
 )
 def test_values_are_never_shared(value):
     children = tree.flatten([value, value], shared=True)[1].children
@@ -204,7 +201,6 @@ def test_values_are_never_shared(value):
 @pytest.mark.parametrize(
     "value",
     [[], {}, {1}, object(), np.float32(1), np.zeros(2), range(3), Color.RED, int],
-    ids=repr,
 )
 def test_objects_are_shared(value):
     leaves, treedef = tree.flatten([value, value], shared=True)

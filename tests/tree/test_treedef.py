@@ -58,7 +58,6 @@ def structure(value, **options):
         (Node(1, 2), "node", ("left", "right"), (Node, "t"), ("left", "right")),
         (Vector(1, 2), "node", (), (Vector, None), (0, 1)),
     ],
-    ids=repr,
 )
 def test_members_by_kind(value, kind, keys, meta, child_keys):
     treedef = structure(value)
@@ -116,7 +115,6 @@ def test_a_structure_cannot_be_changed():
         (Node(1, 2), Other(1, 2), False),
         (Node(1, 2, np.zeros(2)), Node(1, 2, np.zeros(2)), True),
     ],
-    ids=repr,
 )
 def test_equality_of_structures(lhs, rhs, equal):
     lhs, rhs = structure(lhs), structure(rhs)
@@ -175,7 +173,6 @@ def test_a_copy_of_a_structure_is_equal_and_works(clone):
         ([Vector(1, (2,))], [Vector([1], (2,))], [[1], 2]),
         ((), (), []),
     ],
-    ids=repr,
 )
 def test_a_value_is_taken_apart_where_the_structure_has_leaves(value, deeper, leaves):
     assert structure(value).flatten_up_to(deeper) == leaves
@@ -230,7 +227,6 @@ def test_a_value_is_taken_apart_where_the_structure_has_leaves(value, deeper, le
         ([Vector(1, [2])], [Vector(1, 2)], "0.1", "expected a list, got int"),
         (Vector(1), Vector(1, 2), "", "expected keys [0], got [0, 1]"),
     ],
-    ids=repr,
 )
 def test_a_mismatch_names_its_path(value, other, where, message, path):
     whole = tree.extend_path(path, where)

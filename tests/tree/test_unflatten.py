@@ -75,7 +75,6 @@ class FlattenOnly:
         [Point(1, [2, 3])],
         (((), [[]]), {"k": ()}),
     ],
-    ids=repr,
 )
 def test_a_value_is_rebuilt(value):
     leaves, treedef = tree.flatten(value)

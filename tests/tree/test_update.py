@@ -53,7 +53,6 @@ class Vector:
         (OrderedDict(b=1, a=2), {"a": 7}, OrderedDict(b=1, a=7)),
         (defaultdict(int, a=1), {"a": 7}, {"a": 7}),
     ],
-    ids=repr,
 )
 def test_leaves_are_written_in_place(value, state, after):
     assert tree.update(value, state) is value
@@ -127,7 +126,6 @@ def test_what_a_positional_object_contains_can_be_written():
         ([5], {"": 6}, "<root>", [5]),
         ([5], {0: 6}, "0", [5]),
     ],
-    ids=repr,
 )
 def test_a_path_that_names_no_leaf_is_an_error_after_the_rest_is_written(
     value, state, named, after
