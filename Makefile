@@ -33,7 +33,7 @@ test-all: venv  ## Run all tests
 lint: venv  ## Check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --project .
 	$(BIN)/pyright --project tests
 
 format: venv  ## Mend style and format where a tool can

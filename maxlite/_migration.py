@@ -139,7 +139,8 @@ def _is_known(name: str) -> bool:
 def _reason(name: str) -> str:
     if name in _EXPERIMENTAL_WINS:
         wins = name.replace("max.", "max.experimental.", 1)
-        return f"maxlite lacks it, it has {wins}. Import that one."
+        if _is_known(wins):
+            return f"maxlite lacks it, it has {wins}. Import that one."
     return "maxlite lacks it."
 
 

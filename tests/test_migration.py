@@ -82,10 +82,9 @@ REFUSED = {
     "maxlite lacks it.",
     "import max.graph._dim": "ModuleNotFoundError: No module named 'max.graph._dim': "
     "maxlite lacks it.",
-    "import max.nn": "ModuleNotFoundError: No module named 'max.nn': "
-    "maxlite lacks it, it has max.experimental.nn. Import that one.",
+    "import max.nn": "ModuleNotFoundError: No module named 'max.nn': maxlite lacks it.",
     "from max import nn": "ImportError: cannot import name 'nn' from 'max': "
-    "maxlite lacks it, it has max.experimental.nn. Import that one.",
+    "maxlite lacks it.",
     "from max.graph import Nope": "ImportError: cannot import name 'Nope' from "
     "'max.graph': maxlite lacks it.",
     "from max.experimental import nope": "ImportError: cannot import name 'nope' from "

@@ -6,6 +6,7 @@ combination of specs; a later call with the same ones only looks the outcome up.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ class ArgumentChecker:
             return leaf
         raise TypeError(
             f"{self.graph.name}: {name}: expected {expected_text(spec)}, got "
-            f"{type(leaf).__name__}. Use Tensor(value)."
+            f"{type(leaf).__name__}. Use Tensor(value, dtype={spec.dtype})."
         )
 
     def bind(self, specs: Sequence[Spec]) -> Mapping[str, int | Dim]:
@@ -119,6 +120,26 @@ def _way_out(expected: Spec, got: Spec) -> str:
     if got.mapping != expected.mapping:
         return "Move it with .to(...) first; a call never reshards."
     return "Reshape it, or stage with a name for the dim that varies."
+
+
+_MISMATCH = re.compile(r"'(?P<kind>[01])(?:\.(?P<path>[^']*))?': (?P<what>.*)", re.S)
+
+
+def structure_text(found: str) -> str:
+    """Says in terms of arguments what a tree of ``(args, kwargs)`` says of its paths.
+
+    >>> structure_text("'1.gain': expected 3.0, got 4.0")
+    'argument gain: expected 3.0, got 4.0'
+    >>> structure_text("'0': expected keys [0], got []")
+    'positional arguments: expected keys [0], got []'
+    """
+    match = _MISMATCH.fullmatch(found)
+    if match is None:
+        return found
+    if match["path"]:
+        return f"argument {match['path']}: {match['what']}"
+    kind = "keyword" if match["kind"] == "1" else "positional"
+    return f"{kind} arguments: {match['what']}"
 
 
 def check_shared(graph: Graph, names: Sequence[str], tensors: Sequence[Tensor]) -> None:

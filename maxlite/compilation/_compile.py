@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 import numpy as np
 
-from maxlite.compilation._arguments import ArgumentChecker
+from maxlite.compilation._arguments import ArgumentChecker, structure_text
 from maxlite.compilation._artifact import (
     from_bytes,
     read_artifact,
@@ -136,6 +136,8 @@ class CompiledCallable(Generic[P, R]):
             else:
                 run = self._runs[tuple([leaf._spec for leaf in leaves])]
         except (KeyError, AttributeError):
+            run = None
+        if run is None:
             leaves, run = self._prepare(leaves)
         return run(leaves)
 
@@ -144,8 +146,8 @@ class CompiledCallable(Generic[P, R]):
             return self.in_tree.flatten_up_to((args, kwargs))
         except ValueError as error:
             raise ValueError(
-                f"{self._graph.name}: the arguments must have the structure that was "
-                f"staged: {error}"
+                f"{self._graph.name}: {structure_text(str(error))}. Call it as it was "
+                "staged, or stage it again for another structure."
             ) from None
 
     def _prepare(self, leaves: Sequence[Any]) -> tuple[list[Tensor], Run]:

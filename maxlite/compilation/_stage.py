@@ -85,7 +85,7 @@ class StagedGraph(Generic[P, R]):
         ]
         args, kwargs = unflatten(treedef, arguments)
         body: Callable[..., Any] = fn
-        with realization_context(ctx):
+        with realization_context(ctx), ctx:
             result = body(*args, **kwargs)
             leaves, self.out_tree = flatten(result, leaf=Tensor)
             graph.outputs = [ctx.add_source(leaf).value for leaf in leaves]

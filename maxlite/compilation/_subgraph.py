@@ -119,7 +119,7 @@ def _record(
     inner.is_subgraph = True
     arguments = [inner.add_parameter(s, mutable=write) for s, write in signature]
     args, kwargs = unflatten(treedef, arguments)
-    with realization_context(inner):
+    with realization_context(inner), inner:
         result = fn(*args, **kwargs)
         leaves, out_tree = flatten(result, leaf=Tensor)
         inner.graph.outputs = [inner.add_source(leaf).value for leaf in leaves]

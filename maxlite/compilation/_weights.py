@@ -40,9 +40,30 @@ def bind_weights(
         ValueError: A weight is missing, or has another shape or dtype.
         TypeError: A weight is no array.
     """
+    _check_names(graph, weights)
     return [
         _bind(graph, value.origin, value.spec, weights, mesh) for value in graph.hidden
     ]
+
+
+def _check_names(graph: Graph, weights: Mapping[str, Any]) -> None:
+    wanted = {external.name: v.spec for external, v in graph.externals.items()}
+    missing = [name for name in wanted if name not in weights]
+    if not missing:
+        return
+    shown = missing[:_MOST_NAMED]
+    first = "; ".join(f"{name!r}, {expected_text(wanted[name])}" for name in shown)
+    more = f" and {len(missing) - len(shown)} more" if missing[_MOST_NAMED:] else ""
+    unused = [repr(name) for name in weights if name not in wanted]
+    hint = f" Unused are {', '.join(unused[:_MOST_NAMED])}." if unused else ""
+    raise ValueError(
+        f"{graph.name}: {len(missing)} weight{'s are' if more or shown[1:] else ' is'} "
+        f"missing: {first}{more}. Add them to weights=.{hint}"
+    )
+
+
+_MOST_NAMED = 8
+"""Names listed in an error; a model may lack hundreds."""
 
 
 def _bind(
@@ -56,11 +77,6 @@ def _bind(
     if isinstance(origin, Captured):
         return _placed(origin.array, sharding)
     assert isinstance(origin, External)
-    if origin.name not in weights:
-        raise ValueError(
-            f"{graph.name}: weight {origin.name!r} is missing, expected "
-            f"{expected_text(spec)}. Add it to weights=."
-        )
     given = weights[origin.name]
     if isinstance(given, np.ndarray) and not spec.mapping.partial_axes:
         # Straight from numpy, each device gets its own piece and nothing else.

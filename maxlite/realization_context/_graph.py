@@ -40,6 +40,7 @@ class GraphRealizationContext:
         self.signal_buffers = signal_buffers
         self.prefix = prefix
         self.is_subgraph = False
+        self.is_finished = False
         self.subgraph_cache: dict[Any, Any] | None = None
         self._mutable: dict[int, tuple[Tensor, int]] = {}
 
@@ -134,14 +135,19 @@ class GraphRealizationContext:
         Raises:
             TypeError: Always.
         """
+        if self.is_finished:
+            raise TypeError(
+                f"{self.graph.name}: a tensor of this graph was used after its trace "
+                "was finished, where it has no value. Return it from the function."
+            )
         raise TypeError(
             f"{self.graph.name}: a value was read while the graph is traced, where "
             "there are no values. Return the tensor and read it from the result, or "
-            "use F.where, F.cond or F.while_loop."
+            "choose between values with F.where."
         )
 
     def __enter__(self) -> GraphRealizationContext:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        return None
+        self.is_finished = True

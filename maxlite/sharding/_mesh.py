@@ -21,6 +21,7 @@ import jax
 import numpy as np
 from jax.sharding import AxisType
 
+from maxlite._backend import devices as _backend_devices
 from maxlite._errors import check_type
 from maxlite.driver import Device
 
@@ -263,6 +264,7 @@ def _single(device: Device) -> DeviceMesh:
 
 def _distinct_jax_devices(devices: tuple[Device, ...]) -> list[JaxDevice]:
     """Gives every position a JAX device of its own, first occurrences exactly."""
+    _check_count(devices)
     taken = {device.to_jax() for device in devices}
     occurrences: dict[Device, int] = {}
     result: list[JaxDevice] = []
@@ -278,6 +280,18 @@ def _distinct_jax_devices(devices: tuple[Device, ...]) -> list[JaxDevice]:
         taken.add(found)
         result.append(found)
     return result
+
+
+def _check_count(devices: tuple[Device, ...]) -> None:
+    wanted = sum(device.is_host for device in devices)
+    found = len(_backend_devices("cpu")) if wanted else 0
+    if wanted > found:
+        raise ValueError(
+            f"DeviceMesh: a mesh of {wanted} CPU devices needs as many, JAX has {found}"
+            ". Use maxlite before JAX starts, which asks for 8, or set "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={wanted}, or call "
+            f'jax.config.update("jax_num_cpu_devices", {wanted}) before JAX starts.'
+        )
 
 
 def _as_size(size: int) -> int:

@@ -63,7 +63,7 @@ def test_it_answers_as_the_original(saved, n):
 
 def test_it_checks_as_the_original(saved):
     _, weights, path = saved
-    with pytest.raises(ValueError, match=r"weight '1\.w' is missing"):
+    with pytest.raises(ValueError, match=r"1 weight is missing: '1\.w'"):
         load(path, {"0.w": weights["0.w"]})
     with pytest.raises(ValueError, match=r"argument 0\.x: expected"):
         load(path, weights)({"x": tensor([1, 2])}, 2.0, mode="m")

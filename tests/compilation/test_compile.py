@@ -38,9 +38,14 @@ def test_each_set_of_sizes_is_compiled_once(scale):
 @pytest.mark.parametrize(
     ("args", "kwargs", "error", "message"),
     [
-        ([[[1, 2]]], {"gain": 4.0}, ValueError, r"'1\.gain': expected 3\.0, got 4\.0"),
+        (
+            [[[1, 2]]],
+            {"gain": 4.0},
+            ValueError,
+            r"argument gain: expected 3\.0, got 4\.0",
+        ),
         ([[[1, 2]]], {}, ValueError, "gain"),
-        ([], {"gain": 3.0}, ValueError, "structure that was staged"),
+        ([], {"gain": 3.0}, ValueError, "positional arguments: expected"),
         ([[1, 2]], {"gain": 3.0}, ValueError, r"argument 0: expected .*\[batch, 2\]"),
         ([[[1, 2, 3]]], {"gain": 3.0}, ValueError, r"got .*\[1, 3\]"),
     ],
@@ -126,7 +131,7 @@ NAN = float("nan")
 def test_statics_match_by_value(static, same, other):
     program = compile(lambda x, s: x)(layout(1), static)
     assert program(tensor([1]), same).item() == 1.0
-    with pytest.raises(ValueError, match=r"'0\.1"):
+    with pytest.raises(ValueError, match="argument 1"):
         program(tensor([1]), other)
 
 

@@ -48,7 +48,7 @@ def test_they_are_named_in_the_text_and_their_values_are_not(staged):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ({"w": W["w"]}, "weight 'b' is missing"),
+        ({"w": W["w"]}, "1 weight is missing: 'b', DType.float32"),
         (
             {**W, "w": np.ones(3, np.float32)},
             r"weight 'w' must be .*\[2\].*got .*\[3\]",

@@ -387,12 +387,18 @@ def recorded(x):
         return x + 0
 
 
+def realized(x):
+    x = x.materialize()
+    x.to_numpy()
+    return x
+
+
 SHARERS = [
     copy.copy,
     Tensor,
     recorded,
-    lambda x: Tensor(storage=x.materialize().storage),
-    lambda x: Tensor.from_dlpack(x.materialize().storage.to_jax()),
+    lambda x: Tensor(storage=realized(x).storage),
+    lambda x: Tensor.from_dlpack(realized(x).storage.to_jax()),
     lambda x: x.to(MESH),
     lambda x: x.to(RENAMED),
     lambda x: x.to(mapped(Sharded(0))),
