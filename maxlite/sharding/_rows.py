@@ -1,4 +1,4 @@
-"""Ready-made placement rules for ops that users add with ``F.functional``.
+"""Ready-made placement rules for ops that users add.
 
 Such a rule is called with the op's own arguments, each tensor replaced by its layout,
 and returns rows with one placement per layout, in order of appearance.
