@@ -16,7 +16,7 @@ import numpy as np
 from maxlite._op_table import fronts
 from maxlite.dtype import DType, check_scalar
 from maxlite.graph import Dim
-from maxlite.graph._graph import Graph, Literal, TensorValue
+from maxlite.graph._graph import Graph, TensorValue
 from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._plan import Plan, plan
@@ -104,7 +104,7 @@ def _record(
 
 def _value(ctx: RealizationContext, operand: Operand) -> TensorValue:
     if isinstance(operand, Number):
-        return TensorValue(operand._spec, Literal(operand.value))
+        return ctx.graph.literal(operand.value, operand._spec)
     return ctx.add_source(operand).values[0]
 
 

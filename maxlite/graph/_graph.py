@@ -153,6 +153,7 @@ class Graph:
     Attributes:
         parameters: Leaves that the caller passes, in order.
         captures: Realized arrays that the program uses, by identity; hidden inputs.
+        literals: Numbers that the program uses, each once.
         externals: Weights by their leaf; hidden inputs.
         nodes: Everything recorded, in program order.
         outputs: Results, in order.
@@ -163,6 +164,9 @@ class Graph:
     input_types: Sequence[Type] = ()
     parameters: list[TensorValue] = field(default_factory=list["TensorValue"])
     captures: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
+    literals: dict[tuple[Any, ...], TensorValue] = field(
+        default_factory=dict[tuple[Any, ...], "TensorValue"]
+    )
     externals: dict[External, TensorValue] = field(
         default_factory=dict["External", "TensorValue"]
     )
@@ -181,6 +185,15 @@ class Graph:
         if id(array) not in self.captures:
             self.captures[id(array)] = TensorValue(spec, Captured(array))
         return self.captures[id(array)]
+
+    def literal(self, value: bool | int | float, spec: Spec) -> TensorValue:
+        """Adds a number as a leaf; the same number in one dtype once."""
+        # 1 == 1.0 == True and 0.0 == -0.0, but they are different numbers.
+        exact = value.hex() if isinstance(value, float) else value
+        key = (spec, value.__class__, exact)
+        if key not in self.literals:
+            self.literals[key] = TensorValue(spec, Literal(value))
+        return self.literals[key]
 
     def add_external(self, external: External, spec: Spec) -> TensorValue:
         """Adds a named weight as a hidden input; the same name once.
