@@ -23,7 +23,5 @@ def test_every_function_that_docs_and_messages_name_exists():
         for name in re.findall(r"\bF\.([a-z_0-9]+)", source.read_text())
     }
     assert {
-        (source, name)
-        for source, name in named
-        if not hasattr(functional, name)
+        (source, name) for source, name in named if not hasattr(functional, name)
     } == set()
