@@ -112,6 +112,8 @@ def place(array: jax.Array, target: JaxDevice | jax.sharding.Sharding) -> jax.Ar
 
 def copy_in_place(array: jax.Array) -> jax.Array:
     """Copies an array to memory of its own, where it lies."""
+    if not array.size:  # a jitted copy of nothing would lose its sharding
+        return put(np.zeros(array.shape, array.dtype), array.sharding)
     with x64():
         return _copy(array)
 

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1] / "maxlite"
 ROOMS = [
     "_errors",
     "_frames",
+    "_signals",
     "_jax_compat",
     "_backend",
     "support",

@@ -18,6 +18,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,21 @@ FORMAT = 1
 """Version of the file's form; a reader refuses newer ones."""
 
 _PROGRAM = "maxlite.json"
+
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    LookupError,
+    AttributeError,
+    AssertionError,
+    TypeError,
+    ValueError,
+    OverflowError,
+)
+"""What reading a damaged file can raise, here and in the libraries below."""
 
 
 def write_artifact(path: str | PathLike[str], staged: StagedGraph[Any, Any]) -> None:
@@ -125,7 +141,7 @@ def from_bytes(content: bytes, name: str = "artifact") -> StagedGraph[..., Any]:
             decode_tree(program["in_tree"]),
             decode_tree(program["out_tree"]),
         )
-    except (zipfile.BadZipFile, KeyError, IndexError, TypeError, ValueError) as error:
+    except _DAMAGE as error:
         raise ValueError(
             f"load: {name} must be a file that export_mef wrote, got {error}. Export "
             "the program again, or upgrade maxlite."

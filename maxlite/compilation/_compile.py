@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -18,7 +17,7 @@ from maxlite.compilation._artifact import (
     write_artifact,
 )
 from maxlite.compilation._plan import flat_count, rebuilder, unpacker
-from maxlite.compilation._raw import join_buffers, split_arrays
+from maxlite.compilation._raw import join_buffers, split_arrays, write_back
 from maxlite.compilation._run import make_run
 from maxlite.compilation._stage import StagedGraph, stage
 from maxlite.compilation._subgraph import call_graph, called_specs
@@ -105,8 +104,7 @@ class CompiledCallable(Generic[P, R]):
         self._unpack = unpacker(staged.in_tree)
         self._rebuild = rebuilder(staged.out_tree)
         self._runs: dict[Spec | tuple[Spec, ...], Run] = {}
-        self._executables: dict[tuple[tuple[str, int], ...], Executable] = {}
-        self._lock = threading.RLock()
+        self._executables = staged.executables
         self.__name__ = staged.graph.name
         if not self._checker.symbols:
             self._executable({})
@@ -171,7 +169,7 @@ class CompiledCallable(Generic[P, R]):
     def _executable(self, sizes: Mapping[str, int]) -> Executable:
         sizes = complete_sizes(self._graph, sizes)
         key = tuple(sizes.items())
-        with self._lock:
+        with self._staged.lock:
             if key not in self._executables:
                 self._executables[key] = compile_graph(self._graph, sizes, self._names)
             return self._executables[key]
@@ -266,7 +264,9 @@ class CompiledCallable(Generic[P, R]):
         """
         tensors = join_buffers(self._graph, buffers)
         run = self._make_run([tensor._spec for tensor in tensors], list)
-        return split_arrays(run(tensors))
+        results = split_arrays(run(tensors))
+        write_back(self._graph, tensors, buffers)
+        return results
 
     def collectives(self, **sizes: int) -> list[Collective]:
         """Tells which collectives XLA put into the program.

@@ -49,6 +49,21 @@ def join_shards(described: Spec, shards: Sequence[jax.Array]) -> Tensor:
     return wrap(whole, join_arrays("execute_raw", shards, mapping))
 
 
+def write_back(
+    graph: Graph, tensors: Sequence[Tensor], buffers: Sequence[Buffer]
+) -> None:
+    """Puts what a program wrote into the buffers that it was given."""
+    first = 0
+    for i, (value, tensor) in enumerate(zip(graph.parameters, tensors, strict=True)):
+        count = value.spec.mapping.mesh.num_devices
+        if i in graph.writes:
+            for buffer, array in zip(
+                buffers[first : first + count], shard_arrays(tensor), strict=True
+            ):
+                buffer._array = array
+        first += count
+
+
 def split_arrays(tensors: Sequence[Tensor]) -> list[Buffer]:
     """Lists every shard of every tensor as a buffer of its own."""
     return [

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from maxlite._signals import uninterrupted
 from maxlite.compilation._arguments import check_shared
+from maxlite.tensor._context import outside
 from maxlite.tensor._ownership import array_to_write
 from maxlite.tensor._tensor import Tensor, wrap
 
@@ -56,7 +58,13 @@ def make_run(
 
 def stored_arrays(tensors: Sequence[Tensor]) -> list[Any]:
     """Lists the arrays of tensors, computing the pending ones first."""
-    return [a if (a := x._array) is not None else x._stored() for x in tensors]
+    return [a if (a := x._array) is not None else _computed(x) for x in tensors]
+
+
+def _computed(tensor: Tensor) -> jax.Array:
+    """Computes a pending tensor, also one of the block that is open."""
+    with outside():
+        return tensor._stored()
 
 
 def _with_one_result(
@@ -67,7 +75,7 @@ def _with_one_result(
         def run_one(tensors: Sequence[Tensor]) -> Any:
             (x,) = tensors
             given = x._array
-            (array,) = executable.call(x._stored() if given is None else given)
+            (array,) = executable.call(_computed(x) if given is None else given)
             return wrap(spec, array)
 
         return run_one
@@ -123,9 +131,10 @@ def _writing(
             arrays[len(hidden) + i] = None
             read_too = any(t is tensors[i] for k, t in enumerate(tensors) if k != i)
             arrays[len(hidden) + i] = array_to_write(tensors[i], shared=read_too)
-        results = executable(arrays)
-        for i, array in zip(written, results[len(specs) :], strict=True):
-            tensors[i]._array = array
+        with uninterrupted():
+            results = executable(arrays)
+            for i, array in zip(written, results[len(specs) :], strict=True):
+                tensors[i]._array = array
         return rebuild(map(wrap, specs, results))
 
     return run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from maxlite.compilation._signature import (
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from maxlite.driver import Device
+    from maxlite.lowering import Executable
     from maxlite.sharding import TensorLayout
 
 P = ParamSpec("P")
@@ -95,6 +97,9 @@ class StagedGraph(Generic[P, R]):
 
     def _finish(self, graph: Graph) -> None:
         self.graph = graph
+        # Executables know no weights, so every binding of the program shares them.
+        self.executables: dict[tuple[tuple[str, int], ...], Executable] = {}
+        self.lock = threading.RLock()
         self.in_layouts = [
             spec_layout(value.spec, mutable=value.is_mutable)
             for value in graph.parameters

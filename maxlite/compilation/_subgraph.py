@@ -7,6 +7,8 @@ import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
+import numpy as np
+
 from maxlite._op_table import Op, register
 from maxlite.compilation._signature import graph_name
 from maxlite.compilation._stage import check_callable
@@ -19,12 +21,14 @@ from maxlite.graph._graph import (
 )
 from maxlite.realization_context import GraphRealizationContext
 from maxlite.realization_context._eager import graph_context
+from maxlite.sharding._auto_reshard import current_region
 from maxlite.tensor._context import realization_context
+from maxlite.tensor._defaults import defaults
 from maxlite.tensor._tensor import Tensor
 from maxlite.tree import TreeDef, flatten, unflatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Sequence
 
     from maxlite.graph._spec import Spec
 
@@ -94,7 +98,9 @@ def _call(
     for tensor in tensors:
         ctx.add_source(tensor)
     signature = tuple((tensor._spec, ctx.is_mutable(tensor)) for tensor in tensors)
-    key = (_identity(fn), name, signature, treedef.leaf_paths)
+    statics = tuple(map(_exact, _statics(treedef)))
+    where = (defaults(), current_region())
+    key = (_identity(fn), name, signature, treedef.leaf_paths, statics, where)
     known = cache.setdefault(key, [])
     # Statics may be unhashable, so they are compared one by one.
     body = next((b for b in known if b.treedef == treedef), None)
@@ -143,6 +149,7 @@ def call_graph(
     Returns:
         One traced tensor per output of the called graph.
     """
+    _check_written(region.graph, arguments)
     values = tuple(ctx.add_source(argument).value for argument in arguments)
     specs = called_specs(region)
     made = ctx.graph.append(CALL, (region,), (*hidden, *values), specs)
@@ -151,6 +158,17 @@ def call_graph(
         ctx.add_mutable_source(arguments[index])
         ctx.write(arguments[index], value)
     return [ctx.create_unrealized((value,)) for value in made[:outputs]]
+
+
+def _check_written(graph: Graph, arguments: Sequence[Tensor]) -> None:
+    for i in graph.writes:
+        for k, other in enumerate(arguments):
+            if k != i and other is arguments[i]:
+                raise ValueError(
+                    f"{graph.name}: tensors {min(i, k)} and {max(i, k)} of the "
+                    "arguments are one, and it is written to. Pass a copy as one of "
+                    "them: x + 0."
+                )
 
 
 def called_specs(region: Region) -> list[Spec]:
@@ -179,6 +197,27 @@ def _hidden_values(
         if isinstance(value.origin, Captured)
     ]
     return [*weights, *captures]
+
+
+def _statics(treedef: TreeDef) -> Iterator[Any]:
+    if treedef.kind == "static":
+        yield treedef.meta
+    for child in treedef.children:
+        yield from _statics(child)
+
+
+def _exact(static: Any) -> Hashable:
+    """Tells apart what ``==`` does not: 1 and True, 0.0 and -0.0, an edited array.
+
+    A call's statics match by ``==``, but two subgraphs with statics that merely are
+    equal can be two programs.
+    """
+    if isinstance(static, np.ndarray):
+        array = cast("np.ndarray", static)
+        return (array.dtype.str, array.shape, array.tobytes())
+    if isinstance(static, float):
+        return (type(static), static.hex())
+    return cast("type[Any]", type(static))
 
 
 class _Identity:

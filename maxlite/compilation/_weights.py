@@ -12,7 +12,8 @@ from maxlite.compilation._signature import expected_text
 from maxlite.dtype import DType
 from maxlite.graph._graph import Captured, External
 from maxlite.lowering import edge_sharding
-from maxlite.tensor._tensor import Tensor, from_jax
+from maxlite.sharding import DeviceMapping
+from maxlite.tensor._tensor import Tensor, from_foreign, from_jax
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,6 +87,8 @@ def _bind(
         return put(data, sharding)
     tensor = _as_tensor(graph.name, origin.name, given)
     _check_weight(graph.name, origin.name, tensor.dtype, tensor._spec.shape, spec)
+    if spec.mapping.partial_axes and not tensor.is_distributed:
+        tensor = tensor.to(DeviceMapping.replicated(spec.mapping.mesh))
     if tensor.is_distributed or spec.mapping.partial_axes:
         tensor = tensor.to(spec.mapping)
     return _placed(tensor._stored(), sharding)
@@ -112,7 +115,7 @@ def _as_tensor(who: str, name: str, given: Any) -> Tensor:
     if isinstance(given, jax.Array):
         return from_jax(given)
     if hasattr(given, "__dlpack__"):
-        return Tensor.from_dlpack(given)
+        return from_foreign(given, copy=True)
     raise TypeError(
         f"{who}: weight {name!r} must be a Tensor or an array, got "
         f"{type(given).__name__}. Use Tensor(value)."

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from maxlite._op_table import fronts
+from maxlite._signals import uninterrupted
 from maxlite.dtype import DType, check_scalar
 from maxlite.graph import Dim
 from maxlite.graph._graph import Graph, TensorValue
@@ -214,8 +215,9 @@ def write(op: Op, target: Tensor, operands: Sequence[Operand], *params: Any) -> 
     specs = (target._spec, *(x._spec for x in operands))
     planned = _plan_write(op, params, specs)
     ready = one_op(op, params, specs, planned, in_place=holds_alone(target))
-    (array,) = ready.run([target._array, *others])
-    target._array = array
+    with uninterrupted():
+        (array,) = ready.run([target._array, *others])
+        target._array = array
 
 
 def _plan_write(op: Op, params: tuple[Any, ...], specs: Sequence[Spec]) -> Plan:

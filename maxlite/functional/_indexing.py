@@ -212,7 +212,7 @@ def buffer_store_slice(destination: Tensor, source: Tensor, indices: Any) -> Non
     [1.0, 8.0, 9.0]
     """
     as_tensor("buffer_store_slice", destination, "destination")
-    as_tensor("x[...] =", source, "the value")
+    as_tensor("x[...] =", source, "value")
     index, positions = read_index("x[...] =", destination, indices, IndexError)
     if ("new",) in index:
         raise ValueError(

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 def _concat(*arrays: jax.Array, axis: int) -> jax.Array:
-    return lax.concatenate(arrays, axis)
+    # XLA ends the process when a slice meets the end of a concatenation with nothing.
+    filled = [x for x in arrays if x.shape[axis] != 0]
+    return lax.concatenate(filled or arrays, axis)
 
 
 def _infer_concat(*operands: Spec, axis: int) -> tuple[DType, Any]:

@@ -213,3 +213,17 @@ def test_a_file_imports_nothing(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=f"Import {__name__} first"):
         load(tmp_path / "f.mef")
     assert __name__ not in sys.modules
+
+
+def test_every_flipped_byte_is_refused_or_harmless(saved):
+    _, weights, path = saved
+    content = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in rng.integers(0, len(content), 150):
+        damaged = bytearray(content)
+        damaged[position] ^= 0xFF
+        path.write_bytes(bytes(damaged))
+        try:
+            load(path, weights)
+        except (ValueError, ImportError):
+            continue

@@ -1,6 +1,9 @@
 """Arguments that are written to: in place when nothing else holds the memory."""
 
 import copy
+import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -131,3 +134,29 @@ def test_raw_execution_leaves_buffers_alone_and_returns_results():
     )
     out = program.execute_raw(*tensor([1, 2]).buffers, *tensor([1, 1]).buffers)
     assert [b.to_numpy().tolist() for b in out] == [[4.0, 6.0]]
+
+
+def test_raw_execution_writes_into_the_buffers():
+    program = compile(lambda b: F.buffer_store(b, b + 1))(buffer(2))
+    given = tensor([1, 2]).driver_tensor
+    assert program.execute_raw(given) == []
+    assert given.to_numpy().tolist() == [2.0, 3.0]
+
+
+def for_ever(program, *args):
+    while True:
+        program(*args)
+
+
+def test_an_interrupt_never_leaves_a_tensor_without_memory():
+    program = compile(lambda b, w: F.buffer_store(b, b @ w))(
+        buffer(64, 64), layout(64, 64)
+    )
+    b, w = tensor(np.eye(64)), tensor(np.eye(64))
+    for _ in range(5):
+        timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            for_ever(program, b, w)
+        timer.join()
+        assert b.to_numpy().trace() == 64.0

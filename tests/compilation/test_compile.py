@@ -246,3 +246,18 @@ def test_decorators():
 
     assert f.__name__ == "f"
     assert f(layout(1))(tensor([1])).item() == 2.0
+
+
+def test_an_argument_pending_in_the_open_block_is_computed(scale):
+    with F.lazy():
+        y = tensor([[1, 2]]) * 2
+        assert values(scale(y, gain=3.0)) == [[6.0, 12.0]]
+
+
+def test_a_part_of_size_0_can_be_cut_off_again():
+    def f(x, y):
+        return F.split(F.concat([x, y]), [x.shape[0], y.shape[0]])
+
+    program = compile(f)(layout("n"), layout("m"))
+    parts = program(tensor([1, 2]), tensor(np.zeros(0)))
+    assert [values(part) for part in parts] == [[1.0, 2.0], []]

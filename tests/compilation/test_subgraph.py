@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from maxlite import CompiledCallable, DType, as_subgraph, stage
+from maxlite import CompiledCallable, DType, as_subgraph, default_dtype, stage
 from maxlite import functional as F
 from maxlite.tensor import current_realization_context
 from tests.compilation.layouts import buffer, layout, tensor, values
@@ -201,3 +201,33 @@ def test_symbols_pass_through():
             program(tensor([[1, 2]] * n if n else [[]] * 0).reshape([n, 2])).shape[0]
             == 4 * n
         )
+
+
+def test_statics_that_are_merely_equal_are_other_programs():
+    @as_subgraph
+    def f(x, s):
+        return x * 10 if s is True else x
+
+    program = CompiledCallable(stage(lambda x: (f(x, 1), f(x, True)))(layout(1)))
+    assert [y.item() for y in program(tensor([1]))] == [1.0, 10.0]
+
+
+def test_the_defaults_are_part_of_what_a_body_means():
+    ones = as_subgraph(lambda x: x.ones([2]))
+
+    def f(x):
+        with default_dtype(DType.float64):
+            wide = ones(x)
+        return wide, ones(x)
+
+    found = [y.dtype for y in stage(f)(layout(1)).out_layouts]
+    assert found == [DType.float64, DType.float32]
+
+
+def test_one_tensor_as_two_arguments_cannot_be_written_to():
+    def swap(a, b):
+        a[0] = b[1]
+        b[1] = a[0] * 10
+
+    with pytest.raises(ValueError, match="tensors 0 and 1 of the arguments are one"):
+        stage(lambda c: as_subgraph(swap)(c, c))(buffer(2))

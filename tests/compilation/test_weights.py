@@ -6,6 +6,7 @@ import pytest
 from maxlite import (
     CompiledCallable,
     DType,
+    Partial,
     Replicated,
     Sharded,
     Tensor,
@@ -143,3 +144,25 @@ def test_sharded_weights_lie_where_their_layout_says():
     y = program(Tensor([1, 1, 1, 2]).to(whole.mapping))
     assert y.placements == (Sharded(0),)
     assert values(y) == [0.0, 1.0, 2.0, 6.0]
+
+
+def test_another_binding_compiles_nothing(staged):
+    f = CompiledCallable(staged, W)
+    f(tensor([[1, 2]]))
+    g = CompiledCallable(staged, {**W, "w": np.array([1, 1], np.float32)})
+    assert list(g.engine_model.executables) == [(("n", 1),)]
+    assert values(g(tensor([[1, 2]]))) == [[2.0, 3.0]]
+
+
+def test_all_missing_ones_are_named_and_unused_ones_too(staged):
+    with pytest.raises(ValueError, match=r"2 weights are missing: 'w'.*'b'.* 'x'"):
+        CompiledCallable(staged, {"x": np.ones(1)})
+
+
+def test_a_pending_sum_can_be_a_weight():
+    m = mesh(2)
+    pending = layout(2, on=m, placements=[Partial()])
+    program = compile(
+        lambda: F.constant_external("w", pending), weights={"w": np.ones(2, np.float32)}
+    )()
+    assert values(program()) == [1.0, 1.0]

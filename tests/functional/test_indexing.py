@@ -218,7 +218,7 @@ def test_a_write_takes_tensors_of_the_same_dtype_only():
         x[0:1] = Tensor(np.ones(1, np.int32))
     wrong: list[Any] = [1.0, [1.0], np.ones(1)]
     for value in wrong:
-        with pytest.raises(TypeError, match="source must be a Tensor"):
+        with pytest.raises(TypeError, match="value must be a Tensor"):
             x[0:1] = value
     with pytest.raises(TypeError, match="source must be a Tensor, got float"):
         F.buffer_store(x, 3.0)
