@@ -139,7 +139,7 @@ def from_bytes(content: bytes, name: str = "artifact") -> StagedGraph[..., Any]:
         return StagedGraph.restored(
             decode_graphs(program["graphs"], arrays),
             decode_tree(program["in_tree"]),
-            decode_tree(program["out_tree"]),
+            decode_tree(program["out_tree"], invent=True),
         )
     except _DAMAGE as error:
         raise ValueError(

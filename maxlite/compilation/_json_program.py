@@ -47,15 +47,21 @@ def encode_tree(treedef: TreeDef) -> Json:
     return [treedef.kind, children, encode(treedef.keys), meta]
 
 
-def decode_tree(data: Json) -> TreeDef:
+def decode_tree(data: Json, *, invent: bool = False) -> TreeDef:
     """Reads what :func:`encode_tree` wrote.
+
+    Args:
+        data: The definition.
+        invent: Whether a namedtuple that this process does not know becomes one with
+            the same name and fields. A result may; an argument is the caller's own.
 
     Raises:
         ImportError: A container's class is not imported in this process.
     """
     kind, children, keys, meta = data
-    read = _read_class(meta) if kind in ("namedtuple", "node") else decode(meta)
-    nodes = tuple(decode_tree(child) for child in children)
+    is_class = kind in ("namedtuple", "node")
+    read = _read_class(meta, invent) if is_class else decode(meta)
+    nodes = tuple(decode_tree(child, invent=invent) for child in children)
     return TreeDef(kind, nodes, decode(keys), read)
 
 
@@ -69,18 +75,17 @@ def _write_class(treedef: TreeDef) -> Json:
     return [cls.__module__, cls.__qualname__, encode(meta), fields]
 
 
-def _read_class(data: Json) -> Any:
+def _read_class(data: Json, invent: bool) -> Any:
     module, name, meta, fields = data
     found = find_class(module, name)
-    if fields is not None:
-        # A namedtuple is its fields: one like it will do where its class is unknown.
-        return found or _make_namedtuple(name.rpartition(".")[2], fields)
+    if found is None and fields is not None and invent:
+        return _make_namedtuple(name.rpartition(".")[2], fields)
     if found is None:
         raise ImportError(
             f"load: the program's arguments or results contain {module}.{name}, which "
             f"this process does not know. Import {module} first, or stage with dicts."
         )
-    return found, decode(meta)
+    return found if fields is not None else (found, decode(meta))
 
 
 _make_namedtuple: Callable[[str, list[str]], Any] = collections.namedtuple

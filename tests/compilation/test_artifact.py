@@ -227,3 +227,12 @@ def test_every_flipped_byte_is_refused_or_harmless(saved):
             load(path, weights)
         except (ValueError, ImportError):
             continue
+
+
+def test_a_namedtuple_is_made_anew_for_results_only(tmp_path, monkeypatch):
+    compile(lambda x: Point(x, 1))(layout(2)).export_mef(tmp_path / "out.mef")
+    compile(lambda p: p.x)(Point(layout(2), 1)).export_mef(tmp_path / "in.mef")
+    monkeypatch.delitem(sys.modules, __name__)
+    assert load(tmp_path / "out.mef")(tensor([1, 2]))._fields == ("x", "y")
+    with pytest.raises(ImportError, match=f"Import {__name__} first"):
+        load(tmp_path / "in.mef")
