@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import jax
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
 SIMULATED_DEVICES = 8
@@ -44,6 +46,17 @@ _COUNT_FLAG = "xla_force_host_platform_device_count"
 def x64() -> AbstractContextManager[None]:
     """Opens the scope in which JAX keeps 64-bit types, for this thread only."""
     return jax.enable_x64(True)
+
+
+@contextmanager
+def lowering_scope() -> Generator[None]:
+    """Opens the scope in which programs are traced, lowered and compiled.
+
+    64-bit types are kept, and a mesh that the user has set for JAX code of their own
+    does not reach in.
+    """
+    with jax.enable_x64(True), jax.set_mesh(None):
+        yield
 
 
 def devices(platform: str) -> list[JaxDevice]:
@@ -114,7 +127,7 @@ def copy_in_place(array: jax.Array) -> jax.Array:
     """Copies an array to memory of its own, where it lies."""
     if not array.size:  # a jitted copy of nothing would lose its sharding
         return put(np.zeros(array.shape, array.dtype), array.sharding)
-    with x64():
+    with lowering_scope():
         return _copy(array)
 
 

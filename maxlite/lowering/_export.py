@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maxlite._backend import x64
+from maxlite._backend import lowering_scope
 from maxlite.lowering._program import argument_shapes, program_mesh, staged_function
 from maxlite.lowering._symbolic import symbolic_sizes
 
@@ -24,6 +24,6 @@ def export_module(graph: Graph) -> bytes:
 
     sizes = symbolic_sizes(graph)
     function = staged_function(graph, sizes, program_mesh(graph), for_reading=True)
-    with x64():
+    with lowering_scope():
         exported = export.export(function)(*argument_shapes(graph, sizes))
         return bytes(exported.serialize())

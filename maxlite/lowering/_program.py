@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from maxlite._backend import place, put, x64
+from maxlite._backend import lowering_scope, place, put
 from maxlite._jax_compat import direct_call
 from maxlite.driver import CPU
 from maxlite.graph._dim import Dim
@@ -226,7 +226,7 @@ def lower(graph: Graph, sizes: Mapping[str, Any], mesh: DeviceMesh) -> Any:
     Returns:
         A ``jax.stages.Lowered``.
     """
-    with x64():
+    with lowering_scope():
         return staged_function(graph, sizes, mesh).lower(*argument_shapes(graph, sizes))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jax.interpreters import mlir
 
-from maxlite._backend import x64
+from maxlite._backend import lowering_scope
 from maxlite.lowering._program import argument_shapes, program_mesh, staged_function
 from maxlite.lowering._symbolic import example_sizes, symbolic_sizes
 
@@ -51,7 +51,7 @@ def stablehlo_text(
 def _module(graph: Graph, sizes: Mapping[str, Any]) -> Any:
     mesh = program_mesh(graph)
     function = staged_function(graph, sizes, mesh, for_reading=True)
-    with x64():
+    with lowering_scope():
         lowered = function.lower(*argument_shapes(graph, sizes))
     return lowered.compiler_ir("stablehlo")
 

@@ -2,6 +2,7 @@
 
 import threading
 
+import jax
 import numpy as np
 import pytest
 
@@ -12,6 +13,7 @@ from maxlite import (
     DeviceMapping,
     DeviceMesh,
     DType,
+    Sharded,
     Tensor,
     TensorLayout,
     auto_reshard,
@@ -19,7 +21,7 @@ from maxlite import (
     stage,
 )
 from maxlite import functional as F
-from tests.compilation.layouts import layout, tensor, values
+from tests.compilation.layouts import layout, mesh, tensor, values
 from tests.lowering.stored import distributed, mapping, parts, short, whole
 
 
@@ -387,3 +389,14 @@ def test_a_program_staged_once_runs_on_real_and_lazy_tensors(rng):
     with F.lazy():
         pending = x + 1
     assert values(program(pending)) == (2 * (a + 1)).tolist()
+
+
+def test_a_mesh_that_the_user_set_for_jax_does_not_reach_in():
+    with jax.set_mesh(jax.make_mesh((8,), ("x",))):
+        total = compile(lambda x: F.sum(x * 2, axis=0))(
+            layout(8, on=mesh(4), placements=[Sharded(0)])
+        )
+        x = tensor(np.ones(8))
+        assert (x + 7).to_numpy().sum() == 64.0
+        assert total(x.to(total.in_layouts[0].mapping)).to_numpy() == [16.0]
+        assert "sdy.mesh" in str(stage(lambda x: x)(total.in_layouts[0]))
