@@ -28,15 +28,14 @@ class Op:
             ``(dtype, shape)`` pair or a list of pairs; with a third entry, the
             mapping, for an op that ``places``. It raises the errors that a user sees
             for operands that do not fit.
-        rule: Placement rows of one mesh axis, ``rule(specs, params, axis_size)``;
+        rule: Placement rows of one mesh axis, ``rule(specs, params, axis_size)``. They
+            also say where the op is linear: there, pending sums stay pending.
             None for an op that ``places`` or that holds a graph.
         params: Names of the static parameters, in the order in which they are kept.
         places: Whether the op itself says where its result lies (creation, moves); it
             has no placement rows then.
-        linear: Whether the op maps sums of its first operand to sums.
         runs_locally: Whether each device must be told to run the op on its own shards,
             since XLA would gather them; the static parameters must not depend on sizes.
-        donates: Whether the first operand's memory may become the output's.
         dtypes: Dtypes that the first operand may have; empty means all.
     """
 
@@ -46,9 +45,7 @@ class Op:
     rule: Callable[..., Any] | None = None
     params: tuple[str, ...] = ()
     places: bool = False
-    linear: bool = False
     runs_locally: bool = False
-    donates: bool = False
     dtypes: frozenset[Any] = frozenset()
 
     def keywords(self, params: tuple[Any, ...]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from maxlite import (
     stage,
 )
 from maxlite import functional as F
+from maxlite._op_table import rows
 from tests.lowering.op_samples import SAMPLES
 from tests.sharding.meshes import cpu_mesh
 
@@ -28,6 +29,10 @@ CASES = [
     for i, sample in enumerate(samples)
     if op != "slice_update"  # writes to its operand: tests/compilation/test_buffers.py
 ]
+
+
+def name_of(op):
+    return op.name
 
 
 @pytest.mark.parametrize("sample", CASES)
@@ -96,3 +101,22 @@ def agree(how, results, expected):
             atol=1e-6,
             err_msg=how,
         )
+
+
+@pytest.mark.parametrize("op", [op for op in rows().values() if op.dtypes], ids=name_of)
+def test_a_row_takes_the_dtypes_that_it_says_and_no_others(op):
+    sample = SAMPLES[op.name][0]
+    first, *others = arrays_of(sample)
+    for dtype in DType:
+        if "float6" in dtype.name or "float4" in dtype.name:
+            continue  # JAX has no arrays of these, or none that it can compile
+        x = F.cast(Tensor(first), dtype)
+        rest = [
+            F.cast(Tensor(a), dtype) if a.dtype == first.dtype else Tensor(a)
+            for a in others
+        ]
+        if dtype in op.dtypes:
+            assert listed(sample.run(x, *rest))[0].real
+        else:
+            with pytest.raises((TypeError, ValueError)):
+                sample.run(x, *rest)

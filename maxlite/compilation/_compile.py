@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-import numpy as np
-
 from maxlite.compilation._arguments import ArgumentChecker, structure_text
 from maxlite.compilation._artifact import (
     from_bytes,
@@ -33,6 +31,7 @@ from maxlite.lowering import (
 )
 from maxlite.realization_context._eager import graph_context
 from maxlite.tensor._context import innermost
+from maxlite.tensor._tensor import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -171,8 +170,17 @@ class CompiledCallable(Generic[P, R]):
         key = tuple(sizes.items())
         with self._staged.lock:
             if key not in self._executables:
-                self._executables[key] = compile_graph(self._graph, sizes, self._names)
+                self._executables[key] = self._compile(sizes)
             return self._executables[key]
+
+    def _compile(self, sizes: Mapping[str, int]) -> Executable:
+        try:
+            return compile_graph(self._graph, sizes, self._names)
+        except ValueError as error:
+            if not sizes:
+                raise
+            at = ", ".join(f"{name} = {size}" for name, size in sizes.items())
+            raise ValueError(f"{self._graph.name}, at {at}: {error}") from error
 
     def _inline(self, ctx: GraphRealizationContext, leaves: Sequence[Any]) -> R:
         """Records a call of the program into the program that is being traced."""
@@ -235,11 +243,10 @@ class CompiledCallable(Generic[P, R]):
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        externals = self._graph.externals.items()
         weights = {
-            external.name: np.asarray(array)
-            for external, array in zip(
-                self._graph.externals, self._hidden, strict=False
-            )
+            external.name: wrap(value.spec, array)
+            for (external, value), array in zip(externals, self._hidden, strict=False)
         }
         return _unpickle, (to_bytes(self._staged, module=False), weights)
 
@@ -375,8 +382,8 @@ def load(
 ) -> CompiledCallable[..., Any]:
     """Brings back a program that :meth:`CompiledCallable.export_mef` wrote.
 
-    The function's source is not needed, and nothing in the file is run but the program
-    itself, so a file from a stranger can at worst compute something else.
+    The function's source is not needed. Nothing in the file is run but the program
+    itself, and nothing is imported for it.
 
     Args:
         path: The file.

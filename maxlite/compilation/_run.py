@@ -47,13 +47,11 @@ def make_run(
     """
     if graph.writes:
         return _writing(graph, names, hidden, executable, specs, rebuild)
-    if not executable.is_direct:
-        return _moving(hidden, executable, specs, rebuild)
-    if len(specs) == 1 and rebuild((hidden,)) is hidden:
-        # The result is the tensor itself, with no tree around it.
-        inputs = len(hidden) + len(graph.parameters)
-        return _with_one_result(hidden, executable, specs[0], inputs)
-    return _direct(hidden, executable, specs, rebuild)
+    one_to_one = len(specs) == len(graph.parameters) == 1 and not hidden
+    if one_to_one and executable.is_direct and rebuild((hidden,)) is hidden:
+        # One tensor in and one out, with no tree around it.
+        return _one_to_one(executable, specs[0])
+    return _plain(hidden, executable, specs, rebuild)
 
 
 def stored_arrays(tensors: Sequence[Tensor]) -> list[Any]:
@@ -67,40 +65,17 @@ def _computed(tensor: Tensor) -> jax.Array:
         return tensor._stored()
 
 
-def _with_one_result(
-    hidden: Sequence[jax.Array], executable: Executable, spec: Spec, inputs: int
-) -> Run:
-    if not hidden and inputs == 1:
-
-        def run_one(tensors: Sequence[Tensor]) -> Any:
-            (x,) = tensors
-            given = x._array
-            (array,) = executable.call(_computed(x) if given is None else given)
-            return wrap(spec, array)
-
-        return run_one
-
+def _one_to_one(executable: Executable, spec: Spec) -> Run:
     def run(tensors: Sequence[Tensor]) -> Any:
-        (array,) = executable.call(*hidden, *stored_arrays(tensors))
+        (x,) = tensors
+        given = x._array
+        (array,) = executable.call(_computed(x) if given is None else given)
         return wrap(spec, array)
 
     return run
 
 
-def _direct(
-    hidden: Sequence[jax.Array],
-    executable: Executable,
-    specs: Sequence[Spec],
-    rebuild: Rebuild,
-) -> Run:
-    def run(tensors: Sequence[Tensor]) -> Any:
-        arrays = executable.call(*hidden, *stored_arrays(tensors))
-        return rebuild(map(wrap, specs, arrays))
-
-    return run
-
-
-def _moving(
+def _plain(
     hidden: Sequence[jax.Array],
     executable: Executable,
     specs: Sequence[Spec],
@@ -132,9 +107,30 @@ def _writing(
             read_too = any(t is tensors[i] for k, t in enumerate(tensors) if k != i)
             arrays[len(hidden) + i] = array_to_write(tensors[i], shared=read_too)
         with uninterrupted():
-            results = executable(arrays)
+            try:
+                results = executable(arrays)
+            except Exception as error:
+                _check_alive(graph, [names[i] for i in written], tensors, error)
+                raise
             for i, array in zip(written, results[len(specs) :], strict=True):
                 tensors[i]._array = array
         return rebuild(map(wrap, specs, results))
 
     return run
+
+
+def _check_alive(
+    graph: Graph, names: Sequence[str], tensors: Sequence[Tensor], error: Exception
+) -> None:
+    """Says so where a failed program took the memory that it was to write to.
+
+    Raises:
+        RuntimeError: A tensor has lost its values.
+    """
+    arrays = [tensor._array for tensor in tensors]
+    if any(array is not None and array.is_deleted() for array in arrays):
+        raise RuntimeError(
+            f"{graph.name}: the program failed while it wrote to {', '.join(names)}, "
+            "whose values are lost: the memory was given to the program. Keep a copy "
+            "(copy.copy) of what must survive a failure."
+        ) from error

@@ -97,7 +97,7 @@ def _call(
     cache = cast("dict[Any, list[_Body]]", ctx.subgraph_cache)
     for tensor in tensors:
         ctx.add_source(tensor)
-    signature = tuple((tensor._spec, ctx.is_mutable(tensor)) for tensor in tensors)
+    signature = tuple(tensor._spec for tensor in tensors)
     statics = tuple(map(_exact, _statics(treedef)))
     where = (defaults(), current_region())
     key = (_identity(fn), name, signature, treedef.leaf_paths, statics, where)
@@ -109,7 +109,23 @@ def _call(
         known.append(body)
     hidden = _hidden_values(ctx, body.graph, prefix)
     results = call_graph(ctx, Region(body.graph), hidden, tensors)
+    own = _returned_arguments(body.graph, tensors)
+    results = [
+        own.get(id(v), r) for v, r in zip(body.graph.outputs, results, strict=True)
+    ]
     return cast("R", unflatten(body.out_tree, results))
+
+
+def _returned_arguments(graph: Graph, tensors: Sequence[Tensor]) -> dict[int, Tensor]:
+    """Finds the caller's own tensor for each value that is an argument of the body.
+
+    A body that returns its argument returns that very tensor, as the function would: a
+    later write to it is a write to the argument.
+    """
+    return {
+        id(graph.writes.get(i, value)): tensors[i]
+        for i, value in enumerate(graph.parameters)
+    }
 
 
 def _record(
@@ -117,13 +133,14 @@ def _record(
     fn: Callable[..., Any],
     name: str,
     prefix: str,
-    signature: Sequence[tuple[Spec, bool]],
+    signature: Sequence[Spec],
     treedef: TreeDef,
 ) -> _Body:
     inner = GraphRealizationContext(Graph(name), prefix=ctx.prefix + prefix)
     inner.subgraph_cache = ctx.subgraph_cache
     inner.is_subgraph = True
-    arguments = [inner.add_parameter(s, mutable=write) for s, write in signature]
+    # Whether an argument may be written to is the caller's to say: see call_graph.
+    arguments = [inner.add_parameter(spec, mutable=True) for spec in signature]
     args, kwargs = unflatten(treedef, arguments)
     with realization_context(inner), inner:
         result = fn(*args, **kwargs)

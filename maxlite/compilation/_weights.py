@@ -102,6 +102,11 @@ def _check_weight(
     who: str, name: str, dtype: DType, shape: Sequence[int | Dim], spec: Spec
 ) -> None:
     if dtype is not spec.dtype or tuple(shape) != spec.shape:
+        if not spec.is_static:
+            raise ValueError(
+                f"{who}: the sizes of weight {name!r} must be numbers, got "
+                f"{expected_text(spec)}. Declare it with the sizes that it has."
+            )
         sizes = ", ".join(map(str, shape))
         raise ValueError(
             f"{who}: weight {name!r} must be {expected_text(spec)}, got {dtype} shape "

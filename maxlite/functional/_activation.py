@@ -21,6 +21,9 @@ def _relu(x: jax.Array) -> jax.Array:
 
 
 def _gelu(x: jax.Array, *, approximate: str) -> jax.Array:
+    if x.dtype.itemsize == 1:  # XLA has no error function of eight bits
+        wide = _gelu(x.astype(jnp.float32), approximate=approximate)
+        return wide.astype(x.dtype)
     if approximate == "quick":
         return x * jax.nn.sigmoid(x * jnp.asarray(1.702, x.dtype))
     return jax.nn.gelu(x, approximate=approximate == "tanh")

@@ -40,7 +40,6 @@ def binary_row(
     rule: Callable[..., Any] = binary_rule,
     *,
     to: DType | None = None,
-    linear: bool = False,
 ) -> Op:
     """Makes the row of an op on two operands that broadcast and promote.
 
@@ -49,7 +48,6 @@ def binary_row(
         fn: Takes both arrays in the promoted dtype.
         rule: Placement rows.
         to: Dtype of the result, the promoted one when None.
-        linear: Whether sums of the first operand map to sums.
     """
 
     def meaning(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
@@ -59,7 +57,7 @@ def binary_row(
         dtype = promoted_dtype(name, lhs, rhs)
         return to or dtype, broadcast_shapes(name, lhs.shape, rhs.shape)
 
-    return register(Op(name=name, fn=meaning, infer=infer, rule=rule, linear=linear))
+    return register(Op(name=name, fn=meaning, infer=infer, rule=rule))
 
 
 def promoted(lhs: jax.Array, rhs: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -115,10 +113,10 @@ def _infer_static_pow(x: Spec, *, exponent: int) -> tuple[DType, Any]:
     return x.dtype, x.shape
 
 
-_ADD = binary_row("add", jnp.add, linear_binary_rule, linear=True)
-_SUB = binary_row("sub", jnp.subtract, linear_binary_rule, linear=True)
-_MUL = binary_row("mul", jnp.multiply, mul_rule, linear=True)
-_DIV = register(Op(name="div", fn=_div, infer=_infer_div, rule=div_rule, linear=True))
+_ADD = binary_row("add", jnp.add, linear_binary_rule)
+_SUB = binary_row("sub", jnp.subtract, linear_binary_rule)
+_MUL = binary_row("mul", jnp.multiply, mul_rule)
+_DIV = register(Op(name="div", fn=_div, infer=_infer_div, rule=div_rule))
 _FLOOR_DIV = binary_row("floor_div", _floor_div)
 _MOD = binary_row("mod", _mod)
 _POW = binary_row("pow", jnp.power)

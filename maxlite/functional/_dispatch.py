@@ -7,7 +7,6 @@ context's graph.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +16,7 @@ from maxlite._op_table import fronts
 from maxlite._signals import uninterrupted
 from maxlite.dtype import DType, check_scalar
 from maxlite.graph import Dim
-from maxlite.graph._graph import Graph, TensorValue
+from maxlite.graph._graph import Graph, TensorValue, exact
 from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._plan import Plan, plan
@@ -81,7 +80,7 @@ def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
     if ready is None:
         ready = _find_ready(op, params, tuple(x._spec for x in operands))
     arrays = [a if (a := x._array) is not None else _stored(x) for x in operands]
-    results = ready.run(arrays)
+    results = ready.executable(arrays)
     if len(ready.specs) == 1:
         return wrap(ready.specs[0], results[0])
     return tuple(map(wrap, ready.specs, results))
@@ -118,12 +117,6 @@ class _Ready:
 
     executable: Executable
     specs: tuple[Spec, ...]
-
-    def run(self, arrays: list[Any]) -> Sequence[jax.Array]:
-        """Runs on stored arrays."""
-        if self.executable.is_direct:
-            return self.executable.call(*arrays)
-        return self.executable(arrays)
 
 
 _ready: dict[tuple[Any, ...], _Ready] = {}
@@ -216,7 +209,7 @@ def write(op: Op, target: Tensor, operands: Sequence[Operand], *params: Any) -> 
     planned = _plan_write(op, params, specs)
     ready = one_op(op, params, specs, planned, in_place=holds_alone(target))
     with uninterrupted():
-        (array,) = ready.run([target._array, *others])
+        (array,) = ready.executable([target._stored(), *others])
         target._array = array
 
 
@@ -298,9 +291,7 @@ def number(who: str, value: bool | int | float, like: Spec) -> Number:
     Raises:
         ValueError: The tensor's dtype cannot hold it.
     """
-    # Equal keys must be equal numbers: 1 == True == 1.0, and 0.0 == -0.0.
-    sign = math.copysign(1.0, value) if value == 0 else 0.0
-    key = (value, value.__class__, sign, like)
+    key = (exact(value), like)
     found = _numbers.get(key)
     if found is None:
         check_scalar(value, like.dtype, who=who)

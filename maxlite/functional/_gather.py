@@ -87,7 +87,6 @@ _GATHER = register(
         infer=_infer_gather,
         rule=gather_rule,
         params=("axis",),
-        linear=True,
     )
 )
 _GATHER_ND = register(
@@ -97,7 +96,6 @@ _GATHER_ND = register(
         infer=_infer_gather_nd,
         rule=gather_nd_rule,
         params=("batch_dims",),
-        linear=True,
     )
 )
 

@@ -107,7 +107,6 @@ _SLICE = register(
         infer=_infer_slice,
         rule=slice_rule,
         params=("index",),
-        linear=True,
     )
 )
 _SLICE_UPDATE = register(
@@ -117,7 +116,6 @@ _SLICE_UPDATE = register(
         infer=_infer_slice_update,
         rule=slice_update_rule,
         params=("index",),
-        donates=True,
     )
 )
 

@@ -103,7 +103,6 @@ _CONCAT = register(
         infer=_infer_concat,
         rule=concat_rule,
         params=("axis",),
-        linear=True,
     )
 )
 _STACK = register(
@@ -113,7 +112,6 @@ _STACK = register(
         infer=_infer_stack,
         rule=stack_rule,
         params=("axis",),
-        linear=True,
     )
 )
 _SPLIT = register(
@@ -123,7 +121,6 @@ _SPLIT = register(
         infer=_infer_split,
         rule=split_rule,
         params=("axis", "sizes"),
-        linear=True,
     )
 )
 _CHUNK = register(
@@ -133,7 +130,6 @@ _CHUNK = register(
         infer=_infer_split,
         rule=chunk_rule,
         params=("axis", "sizes"),
-        linear=True,
     )
 )
 

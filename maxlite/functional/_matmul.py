@@ -58,12 +58,8 @@ def _infer_outer(lhs: Spec, rhs: Spec) -> tuple[DType, Any]:
     return dtype, (*lhs.shape, *rhs.shape)
 
 
-_MATMUL = register(
-    Op(name="matmul", fn=_matmul, infer=_infer_matmul, rule=matmul_rule, linear=True)
-)
-_OUTER = register(
-    Op(name="outer", fn=_outer, infer=_infer_outer, rule=outer_rule, linear=True)
-)
+_MATMUL = register(Op(name="matmul", fn=_matmul, infer=_infer_matmul, rule=matmul_rule))
+_OUTER = register(Op(name="outer", fn=_outer, infer=_infer_outer, rule=outer_rule))
 
 
 @front

@@ -115,7 +115,6 @@ _TILE = register(
         infer=_infer_tile,
         rule=tile_rule,
         params=("repeats",),
-        linear=True,
     )
 )
 _REPEAT_INTERLEAVE = register(
@@ -125,7 +124,6 @@ _REPEAT_INTERLEAVE = register(
         infer=_infer_repeat_interleave,
         rule=repeat_interleave_rule,
         params=("repeats", "axis"),
-        linear=True,
     )
 )
 _PAD = register(
@@ -144,7 +142,6 @@ _BAND_PART = register(
         infer=_infer_band_part,
         rule=band_part_rule,
         params=("num_lower", "num_upper", "exclude"),
-        linear=True,
     )
 )
 

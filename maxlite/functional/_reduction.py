@@ -34,7 +34,6 @@ def _row(
     *,
     allowed: frozenset[DType] = NUMBERS,
     to: DType | None = None,
-    linear: bool = False,
     starts: bool = True,
 ) -> Op:
     """Makes the row of a reduction.
@@ -45,7 +44,6 @@ def _row(
         rule: Placement rows.
         allowed: Dtypes of the operand.
         to: Dtype of the result, that of the operand when None.
-        linear: Whether sums map to sums.
         starts: Whether there is a value to start from, the result for no elements.
     """
 
@@ -67,7 +65,6 @@ def _row(
             infer=infer,
             rule=rule,
             params=("axis",),
-            linear=linear,
             dtypes=allowed,
         )
     )
@@ -136,7 +133,7 @@ def _argmin(x: jax.Array, axis: int) -> jax.Array:
     return jnp.expand_dims(lax.argmin(x, axis, jnp.int64), axis)
 
 
-_SUM = _row("sum", _sum, sum_rule, linear=True)
+_SUM = _row("sum", _sum, sum_rule)
 _MEAN = _row("mean", _mean)
 _PROD = _row("prod", _prod)
 _MAX = _row("max", _max, allowed=ALL, starts=False)

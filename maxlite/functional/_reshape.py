@@ -89,7 +89,6 @@ _RESHAPE = register(
         infer=_infer_reshape,
         rule=reshape_rule,
         params=("shape",),
-        linear=True,
     )
 )
 _BROADCAST_TO = register(
@@ -99,7 +98,6 @@ _BROADCAST_TO = register(
         infer=_infer_broadcast_to,
         rule=broadcast_to_rule,
         params=("shape",),
-        linear=True,
     )
 )
 _FLATTEN = register(
@@ -109,7 +107,6 @@ _FLATTEN = register(
         infer=_infer_flatten,
         rule=flatten_rule,
         params=("start_dim", "end_dim"),
-        linear=True,
     )
 )
 

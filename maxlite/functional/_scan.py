@@ -65,7 +65,6 @@ _CUMSUM = register(
         infer=_infer_cumsum,
         rule=along_axis_rule,
         params=("axis", "exclusive", "reverse"),
-        linear=True,
         dtypes=NUMBERS,
     )
 )

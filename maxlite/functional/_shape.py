@@ -72,7 +72,6 @@ _SQUEEZE = register(
         infer=_infer_squeeze,
         rule=squeeze_rule,
         params=("axis",),
-        linear=True,
     )
 )
 _UNSQUEEZE = register(
@@ -82,7 +81,6 @@ _UNSQUEEZE = register(
         infer=_infer_unsqueeze,
         rule=unsqueeze_rule,
         params=("axis",),
-        linear=True,
     )
 )
 _TRANSPOSE = register(
@@ -92,7 +90,6 @@ _TRANSPOSE = register(
         infer=_infer_transpose,
         rule=transpose_rule,
         params=("axis_1", "axis_2"),
-        linear=True,
     )
 )
 _PERMUTE = register(
@@ -102,7 +99,6 @@ _PERMUTE = register(
         infer=_infer_permute,
         rule=permute_rule,
         params=("dims",),
-        linear=True,
     )
 )
 

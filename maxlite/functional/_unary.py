@@ -27,14 +27,13 @@ def unary_row(
     *,
     to: DType | None = None,
     error: type[Exception] = TypeError,
-    linear: bool = False,
+    rule: Callable[..., Any] = unary_rule,
     params: tuple[str, ...] = (),
 ) -> Op:
     def infer(x: Spec, **_: Any) -> tuple[DType, Any]:
         check_dtype(name, x, allowed, error)
         return to or x.dtype, x.shape
 
-    rule = linear_unary_rule if linear else unary_rule
     return register(
         Op(
             name=name,
@@ -42,7 +41,6 @@ def unary_row(
             infer=infer,
             rule=rule,
             params=params,
-            linear=linear,
             dtypes=allowed,
         )
     )
@@ -59,7 +57,7 @@ _IS_NAN = unary_row("is_nan", jnp.isnan, FLOATS, to=DType.bool)
 _LOG = unary_row("log", jnp.log)
 _LOG1P = unary_row("log1p", jnp.log1p)
 _LOGICAL_NOT = unary_row("logical_not", jnp.logical_not, BOOL, error=ValueError)
-_NEGATE = unary_row("negate", jnp.negative, SIGNED_NUMBERS, linear=True)
+_NEGATE = unary_row("negate", jnp.negative, SIGNED_NUMBERS, rule=linear_unary_rule)
 _RSQRT = unary_row("rsqrt", lax.rsqrt)
 _SIN = unary_row("sin", jnp.sin)
 _SQRT = unary_row("sqrt", jnp.sqrt)

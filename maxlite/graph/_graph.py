@@ -45,6 +45,18 @@ class Literal:
     value: bool | int | float
 
 
+def exact(value: bool | int | float) -> tuple[type, bool | int | str]:
+    """Gives a key that is equal for one number only.
+
+    1 == 1.0 == True and 0.0 == -0.0, though they are different numbers, and NaN is not
+    even equal to itself.
+
+    >>> exact(0.0) == exact(-0.0), exact(float("nan")) == exact(float("nan"))
+    (False, True)
+    """
+    return (type(value), value.hex() if isinstance(value, float) else value)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Captured:
     """A leaf that is a realized array, taken as it was when it was first used."""
@@ -188,9 +200,7 @@ class Graph:
 
     def literal(self, value: bool | int | float, spec: Spec) -> TensorValue:
         """Adds a number as a leaf; the same number in one dtype once."""
-        # 1 == 1.0 == True and 0.0 == -0.0, but they are different numbers.
-        exact = value.hex() if isinstance(value, float) else value
-        key = (spec, value.__class__, exact)
+        key = (spec, exact(value))
         if key not in self.literals:
             self.literals[key] = TensorValue(spec, Literal(value))
         return self.literals[key]

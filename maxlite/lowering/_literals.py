@@ -7,10 +7,10 @@ same few numbers come again and again.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from maxlite._backend import put
+from maxlite.graph._graph import exact
 from maxlite.lowering._evaluate import literal_array
 from maxlite.lowering._program import edge_sharding
 
@@ -32,15 +32,12 @@ def literal_argument(value: bool | int | float, spec: Spec) -> jax.Array:
         value: Fits the dtype of ``spec``.
         spec: A literal spec: rank 0, with the mapping of the tensor that it meets.
     """
-    # Equal keys must be equal numbers: 1 == True == 1.0, and 0.0 == -0.0.
-    sign = math.copysign(1.0, value) if value == 0 else 0.0
-    key = (spec, value, type(value), sign)
+    key = (spec, exact(value))
     found = _arrays.get(key)
     if found is None:
         mesh = spec.mapping.mesh
         found = put(literal_array(value, spec), edge_sharding(spec, mesh))
         if len(_arrays) >= MAX_LITERALS:
             _arrays.clear()
-        if value == value:  # NaN equals nothing, so it would never be found again
-            _arrays[key] = found
+        _arrays[key] = found
     return found

@@ -153,6 +153,8 @@ class Executable:
 
     def __call__(self, arrays: list[jax.Array]) -> Sequence[jax.Array]:
         """Runs on stored arrays, wherever they lie."""
+        if self.is_direct:
+            return self.call(*arrays)
         for i, sharding in self.in_moves:
             arrays[i] = place(arrays[i], sharding)
         results = self.call(*arrays)

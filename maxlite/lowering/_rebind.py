@@ -62,7 +62,6 @@ REBIND = register(
         infer=_infer_rebind,
         rule=linear_unary_rule,
         params=("shape", "message"),
-        linear=True,
     )
 )
 """States what sizes are; the elements stay as they are."""

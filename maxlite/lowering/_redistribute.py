@@ -231,7 +231,6 @@ RESHARD = register(
         infer=_infer,
         params=("mapping",),
         places=True,
-        linear=True,
     )
 )
 """The explicit move to a mapping. The evaluator moves the result of an op that places

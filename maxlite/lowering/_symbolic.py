@@ -48,9 +48,20 @@ def symbolic_sizes(graph: Graph) -> Mapping[str, Any]:
     if not names:
         return complete_sizes(graph, {})
     ways = _ways(graph)
-    constraints = [f"mod({name}, {ways[name]}) == 0" for name in names if name in ways]
-    dims = export.symbolic_shape(", ".join(names), constraints=constraints)
+    shown = [_shown(name) for name in names]
+    constraints = [
+        f"mod({text}, {ways[name]}) == 0"
+        for name, text in zip(names, shown, strict=True)
+        if name in ways
+    ]
+    dims = export.symbolic_shape(", ".join(shown), constraints=constraints)
     return complete_sizes(graph, dict(zip(names, dims, strict=True)))
+
+
+def _shown(name: str) -> str:
+    """Renames a symbol whose name means something else to JAX."""
+    taken = name in ("mod", "max", "min", "floordiv") or name.startswith("_")
+    return f"size_{name}" if taken else name
 
 
 def example_sizes(graph: Graph) -> Mapping[str, int]:

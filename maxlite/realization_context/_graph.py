@@ -110,10 +110,6 @@ class GraphRealizationContext:
             )
         return state
 
-    def is_mutable(self, tensor: Tensor) -> bool:
-        """Tells whether a tensor is an argument that the program may write to."""
-        return id(tensor) in self._mutable
-
     def write(self, tensor: Tensor, value: TensorValue) -> None:
         """Makes ``value`` the content of a tensor that may be written to."""
         tensor._state = RealizationState((value,), self)

@@ -182,3 +182,14 @@ def test_an_interrupt_never_leaves_a_tensor_without_memory():
         check=False,
     )
     assert done.stdout == "whole\n", done.stderr
+
+
+def test_a_program_that_fails_while_it_writes_says_what_is_lost():
+    def f(b, x):
+        b[...] = b + 1
+        return F.broadcast_to(F.reshape(x, [1]), [2**45])
+
+    program = compile(f)(buffer(2), layout())
+    b = tensor([0, 0])
+    with pytest.raises(RuntimeError, match="while it wrote to argument 0, whose"):
+        program(b, tensor(1)).to_numpy()

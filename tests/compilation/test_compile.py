@@ -261,3 +261,17 @@ def test_a_part_of_size_0_can_be_cut_off_again():
     program = compile(f)(layout("n"), layout("m"))
     parts = program(tensor([1, 2]), tensor(np.zeros(0)))
     assert [values(part) for part in parts] == [[1.0, 2.0], []]
+
+
+def test_an_error_at_the_sizes_of_a_call_names_program_and_sizes():
+    program = compile(lambda x: x[2:], name="tail")(layout("n"))
+    assert values(program(tensor([1, 2, 3]))) == [3.0]
+    with pytest.raises(ValueError, match="tail, at n = 1: "):
+        program(tensor([1]))
+
+
+@pytest.mark.parametrize("name", ["mod", "max", "floordiv", "_", "_n"])
+def test_any_identifier_can_be_a_symbol(name):
+    staged = stage(lambda x: F.concat([x, x]))(layout(name))
+    assert "tensor<?xf32>" in str(staged)
+    assert CompiledCallable(staged)(tensor([1, 2])).shape == [4]

@@ -231,3 +231,31 @@ def test_one_tensor_as_two_arguments_cannot_be_written_to():
 
     with pytest.raises(ValueError, match="tensors 0 and 1 of the arguments are one"):
         stage(lambda c: as_subgraph(swap)(c, c))(buffer(2))
+
+
+@pytest.mark.parametrize("wrap", [as_subgraph, lambda f: f])
+def test_writes_mean_what_they_mean_without_a_subgraph(wrap):
+    """A computed value is written to, and a returned argument is the argument."""
+
+    def put(t, x):
+        t[0] = x
+        return t
+
+    def model(b, x):
+        y = b * 2
+        wrap(put)(y, x)
+        same = wrap(lambda t: t)(b)
+        same[1] = y[0]
+        wrap(put)(b, y[1])[1] = b[1] + 1
+        return y
+
+    program = CompiledCallable(stage(model)(buffer(2), layout()))
+    b = tensor([1, 2])
+    assert values(program(b, tensor(7))) == [7.0, 4.0]
+    assert values(b) == [4.0, 8.0]
+
+
+def test_an_argument_that_may_not_be_written_to_is_refused_by_the_caller():
+    put = as_subgraph(lambda t: F.buffer_store(t, t + 1))
+    with pytest.raises(TypeError, match="argument 1 is staged by TensorLayout"):
+        stage(lambda a, b: put(b))(layout(2), layout(2))

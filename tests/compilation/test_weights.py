@@ -1,5 +1,7 @@
 """Named weights: bound by name, refused by name, never in the module."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -166,3 +168,18 @@ def test_a_pending_sum_can_be_a_weight():
         lambda: F.constant_external("w", pending), weights={"w": np.ones(2, np.float32)}
     )()
     assert values(program()) == [1.0, 1.0]
+
+
+def test_the_sizes_of_a_weight_are_numbers():
+    program = stage(lambda x: x + F.constant_external("w", layout("n")))(layout("n"))
+    with pytest.raises(ValueError, match="sizes of weight 'w' must be numbers"):
+        CompiledCallable(program, {"w": np.ones(3, np.float32)})
+
+
+def test_a_pending_sum_survives_pickling():
+    pending = layout(2, on=mesh(2), placements=[Partial()])
+    program = compile(
+        lambda: F.constant_external("w", pending), weights={"w": np.ones(2, np.float32)}
+    )()
+    again = pickle.loads(pickle.dumps(program))
+    assert values(again()) == [1.0, 1.0]
