@@ -18,7 +18,7 @@ from maxlite.compilation._plan import flat_count, rebuilder, unpacker
 from maxlite.compilation._raw import join_buffers, split_arrays, write_back
 from maxlite.compilation._run import make_run
 from maxlite.compilation._stage import StagedGraph, stage
-from maxlite.compilation._subgraph import call_graph, called_specs
+from maxlite.compilation._subgraph import call_graph, called_seed, called_specs
 from maxlite.compilation._weights import bind_weights
 from maxlite.graph._graph import Region
 from maxlite.lowering import (
@@ -188,8 +188,9 @@ class CompiledCallable(Generic[P, R]):
         sizes = self._checker.bind([tensor._spec for tensor in tensors])
         hidden = [
             ctx.graph.capture(array, value.spec)
-            for value, array in zip(self._graph.hidden, self._hidden, strict=True)
+            for value, array in zip(self._graph.bound, self._hidden, strict=True)
         ]
+        hidden += called_seed(ctx, self._graph)
         region = Region(self._graph, tuple(sizes.items()))
         return self._rebuild(call_graph(ctx, region, hidden, tensors))
 

@@ -154,6 +154,8 @@ def _encode_graph(
             [name(value), number_of(value), write_spec(value.spec)]
             for value in graph.captures.values()
         ],
+        "seed": graph.seed and [name(graph.seed), write_spec(graph.seed.spec)],
+        "draws": graph.draws,
         "parameters": [
             [name(value), value.is_mutable, write_spec(value.spec)]
             for value in graph.parameters
@@ -203,6 +205,9 @@ def _decode_graph(
         values[key] = graph.add_external(external, read_spec(described))
     for key, number, described in data["captures"]:
         values[key] = graph.capture(where[number], read_spec(described))
+    if data.get("seed"):
+        key, described = data["seed"]
+        values[key], _ = graph.draw(read_spec(described), data["draws"])
     for key, mutable, described in data["parameters"]:
         values[key] = graph.add_parameter(read_spec(described), mutable=mutable)
     for node in data["nodes"]:

@@ -1,7 +1,8 @@
 """The part of a compiled call that depends on its sizes, made once and then only run.
 
 The budget of a call is counted in hundreds of nanoseconds, so what can be decided once
-is: each kind of program gets a function of its own that asks no questions.
+is: each kind of program gets a function of its own that asks no questions. Only what a
+program draws is decided at each call.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxlite._signals import uninterrupted
 from maxlite.compilation._arguments import check_shared
+from maxlite.realization_context._seed import seed_array, take_seed
 from maxlite.tensor._context import outside
 from maxlite.tensor._ownership import array_to_write
 from maxlite.tensor._tensor import Tensor, wrap
@@ -45,6 +47,26 @@ def make_run(
         specs: One per result.
         rebuild: Makes the result from its tensors.
     """
+    if graph.seed is None:
+        return _make_run(graph, names, hidden, executable, specs, rebuild)
+    seed = graph.seed.spec
+
+    def run(tensors: Sequence[Tensor]) -> Any:
+        drawn = seed_array(take_seed(graph.draws), seed)
+        leaves = [*hidden, drawn]
+        return _make_run(graph, names, leaves, executable, specs, rebuild)(tensors)
+
+    return run
+
+
+def _make_run(
+    graph: Graph,
+    names: Sequence[str],
+    hidden: Sequence[jax.Array],
+    executable: Executable,
+    specs: Sequence[Spec],
+    rebuild: Rebuild,
+) -> Run:
     if graph.writes:
         return _writing(graph, names, hidden, executable, specs, rebuild)
     one_to_one = len(specs) == len(graph.parameters) == 1 and not hidden

@@ -12,6 +12,7 @@ import numpy as np
 from maxlite._op_table import Op, register
 from maxlite.compilation._signature import graph_name
 from maxlite.compilation._stage import check_callable
+from maxlite.functional._random import traced_seed
 from maxlite.graph import Dim, Graph
 from maxlite.graph._graph import (
     Captured,
@@ -213,7 +214,14 @@ def _hidden_values(
         for value in body.captures.values()
         if isinstance(value.origin, Captured)
     ]
-    return [*weights, *captures]
+    return [*weights, *captures, *called_seed(ctx, body)]
+
+
+def called_seed(ctx: GraphRealizationContext, body: Graph) -> list[TensorValue]:
+    """Takes the seeds of all draws in a body that is called; none if there are none."""
+    if body.seed is None:
+        return []
+    return [traced_seed(ctx, body.seed.spec, body.draws)]
 
 
 def _statics(treedef: TreeDef) -> Iterator[Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def bind_weights(
     graph: Graph, weights: Mapping[str, Any], mesh: DeviceMesh
 ) -> list[jax.Array]:
-    """Finds, checks and places the value of every hidden input of a program.
+    """Finds, checks and places what a program is bound to: weights, captured arrays.
 
     Args:
         graph: The program.
@@ -35,7 +35,7 @@ def bind_weights(
         mesh: The devices that the program runs on.
 
     Returns:
-        One stored array per hidden input, in the program's order.
+        One stored array per bound input, in the program's order.
 
     Raises:
         ValueError: A weight is missing, or has another shape or dtype.
@@ -43,7 +43,7 @@ def bind_weights(
     """
     _check_names(graph, weights)
     return [
-        _bind(graph, value.origin, value.spec, weights, mesh) for value in graph.hidden
+        _bind(graph, value.origin, value.spec, weights, mesh) for value in graph.bound
     ]
 
 

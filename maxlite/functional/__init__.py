@@ -57,6 +57,14 @@ from maxlite.functional._pad import (
     repeat_interleave,
     tile,
 )
+from maxlite.functional._random import (
+    gaussian,
+    gaussian_like,
+    normal,
+    normal_like,
+    uniform,
+    uniform_like,
+)
 from maxlite.functional._range import arange, range
 from maxlite.functional._reduction import argmax, argmin, max, mean, min, prod, sum
 from maxlite.functional._reshape import broadcast_to, flatten, rebind, reshape
@@ -135,6 +143,8 @@ __all__ = [
     "full_like",
     "gather",
     "gather_nd",
+    "gaussian",
+    "gaussian_like",
     "gelu",
     "greater",
     "greater_equal",
@@ -158,6 +168,8 @@ __all__ = [
     "mod",
     "mul",
     "negate",
+    "normal",
+    "normal_like",
     "not_equal",
     "ones",
     "ones_like",
@@ -201,6 +213,8 @@ __all__ = [
     "transfer_to",
     "transpose",
     "trunc",
+    "uniform",
+    "uniform_like",
     "unsqueeze",
     "where",
     "zeros",

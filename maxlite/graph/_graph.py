@@ -4,7 +4,8 @@ One graph serves lazy blocks and staging alike. It is recorded by calling the us
 function once; everything after that (running it, lowering it to StableHLO, drawing it)
 walks its nodes. Its leaves are of five kinds, one class each, because they travel
 differently: parameters come with the call, literals are written into the program,
-captured arrays and external weights are hidden inputs, and node outputs are computed.
+captured arrays, external weights and the seed are hidden inputs. Everything else is
+computed by a node.
 """
 
 from __future__ import annotations
@@ -77,6 +78,11 @@ class External:
     placeholder: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """A leaf that is the state of random numbers when the program starts."""
+
+
 class Node:
     """One recorded application of an op.
 
@@ -106,7 +112,7 @@ class Node:
         self.outputs = tuple(TensorValue(s, self, i) for i, s in enumerate(specs))
 
 
-Origin = Parameter | Literal | Captured | External | Node
+Origin = Parameter | Literal | Captured | External | Seed | Node
 
 
 class TensorValue:
@@ -167,6 +173,8 @@ class Graph:
         captures: Realized arrays that the program uses, by identity; hidden inputs.
         literals: Numbers that the program uses, each once.
         externals: Weights by their leaf; hidden inputs.
+        seed: State of random numbers, a hidden input; None when nothing is drawn.
+        draws: How many steps the seed is moved on by one run.
         nodes: Everything recorded, in program order.
         outputs: Results, in order.
         writes: Last value of each mutable parameter that was written, by index.
@@ -182,6 +190,8 @@ class Graph:
     externals: dict[External, TensorValue] = field(
         default_factory=dict["External", "TensorValue"]
     )
+    seed: TensorValue | None = None
+    draws: int = 0
     nodes: list[Node] = field(default_factory=list["Node"])
     outputs: list[TensorValue] = field(default_factory=list["TensorValue"])
     writes: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
@@ -219,6 +229,23 @@ class Graph:
             )
         return value
 
+    def draw(self, spec: Spec, count: int = 1) -> tuple[TensorValue, int]:
+        """Reserves steps of the seed.
+
+        Args:
+            spec: What the seed is, if the graph has none so far.
+            count: How many steps.
+
+        Returns:
+            The seed as it is when the program starts, and how many steps lie between
+            that and the ones reserved.
+        """
+        if self.seed is None:
+            self.seed = TensorValue(spec, Seed())
+        first = self.draws
+        self.draws += count
+        return self.seed, first
+
     def append(
         self,
         op: Op,
@@ -233,9 +260,14 @@ class Graph:
         return node.outputs
 
     @property
-    def hidden(self) -> list[TensorValue]:
-        """Inputs that the caller does not pass: weights, then captured arrays."""
+    def bound(self) -> list[TensorValue]:
+        """Inputs that stay the same from call to call: weights, captured arrays."""
         return [*self.externals.values(), *self.captures.values()]
+
+    @property
+    def hidden(self) -> list[TensorValue]:
+        """Inputs that the caller does not pass: what is bound, then the seed."""
+        return self.bound if self.seed is None else [*self.bound, self.seed]
 
     @property
     def results(self) -> list[TensorValue]:

@@ -64,7 +64,8 @@ def _sizes_comment(sizes: Mapping[str, int], error: Exception) -> str:
 
 def _hidden_names(graph: Graph) -> list[str]:
     names = [external.name for external in graph.externals]
-    return [*names, *(f"captured.{i}" for i in range(len(graph.captures)))]
+    names += [f"captured.{i}" for i in range(len(graph.captures))]
+    return names if graph.seed is None else [*names, "seed"]
 
 
 def _annotate(

@@ -8,6 +8,7 @@ from maxlite.realization_context._eager import (
     lazy,
 )
 from maxlite.realization_context._graph import GraphRealizationContext
+from maxlite.realization_context._seed import seed, set_seed
 
 __all__ = [
     "EagerRealizationContext",
@@ -16,4 +17,6 @@ __all__ = [
     "ensure_context",
     "in_graph_context",
     "lazy",
+    "seed",
+    "set_seed",
 ]
