@@ -2,8 +2,10 @@
 
 The names that most programs need are here. Each room has the rest: ``functional`` (the
 ops), ``tensor``, ``sharding``, ``compilation``, ``realization_context``, ``graph``,
-``driver``, ``dtype``, ``tree``, ``support`` and ``testing``.
+``driver``, ``dtype``, ``tree``, ``support``, ``testing`` and ``interop``.
 """
+
+import importlib
 
 from maxlite import functional
 from maxlite.compilation import (
@@ -30,6 +32,9 @@ from maxlite.sharding import (
     auto_reshard,
 )
 from maxlite.tensor import Tensor, default_device, default_dtype
+
+# It stands below functional, so that the package around it cannot import it.
+importlib.import_module("maxlite.graph.ops")
 
 __version__ = "0.1.0"
 

@@ -123,6 +123,23 @@ def place(array: jax.Array, target: JaxDevice | jax.sharding.Sharding) -> jax.Ar
     return placed
 
 
+def is_row_major(array: jax.Array) -> bool:
+    """Whether the elements lie in the order that compiled programs expect.
+
+    Arrays that come from elsewhere may lie in another one.
+    """
+    layout = cast("Any", array).format.layout
+    return tuple(layout.major_to_minor) == tuple(range(array.ndim))
+
+
+def row_major(array: jax.Array) -> jax.Array:
+    """Gives an array in row-major order: itself, or a copy."""
+    if is_row_major(array):
+        return array
+    # By way of the host: JAX 0.10 mixes up elements that it copied and then reorders.
+    return put(np.asarray(array), array.sharding)
+
+
 def copy_in_place(array: jax.Array) -> jax.Array:
     """Copies an array to memory of its own, where it lies."""
     if not array.size:  # a jitted copy of nothing would lose its sharding

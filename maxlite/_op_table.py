@@ -26,8 +26,8 @@ class Op:
         fn: The meaning: ``fn(*arrays, **params)`` in JAX, pure, one array or a tuple.
         infer: ``infer(*specs, **params)``: dtype and shape of each output, as one
             ``(dtype, shape)`` pair or a list of pairs; with a third entry, the
-            mapping, for an op that ``places``. It raises the errors that a user sees
-            for operands that do not fit.
+            mapping, for an op without placement rows. It raises the errors that a user
+            sees for operands that do not fit.
         rule: Placement rows of one mesh axis, ``rule(specs, params, axis_size)``. They
             also say where the op is linear: there, pending sums stay pending.
             None for an op that ``places`` or that holds a graph.
@@ -37,6 +37,12 @@ class Op:
         runs_locally: Whether each device must be told to run the op on its own shards,
             since XLA would gather them; the static parameters must not depend on sizes.
         dtypes: Dtypes that the first operand may have; empty means all.
+        measured: Name of the static parameter that is a size of the results known at
+            run time only, as the value of the last operand; None for most ops.
+        effects: Whether it acts on the world outside of the program. It has no results
+            and runs in program order though nothing needs it. ``fn`` takes one more
+            keyword, ``after``, and gives what the next effect gets: None on one device,
+            where JAX keeps the order, else a number to wait for.
     """
 
     name: str
@@ -47,6 +53,8 @@ class Op:
     places: bool = False
     runs_locally: bool = False
     dtypes: frozenset[Any] = frozenset()
+    measured: str | None = None
+    effects: bool = False
 
     def keywords(self, params: tuple[Any, ...]) -> dict[str, Any]:
         """Pairs the values of the static parameters with their names."""

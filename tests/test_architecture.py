@@ -29,6 +29,7 @@ ROOMS = [
     "tree",
     "_op_table",
     "dtype",
+    "_custom_registry",
     "driver",
     "graph",
     "sharding",
@@ -37,6 +38,7 @@ ROOMS = [
     "tensor",
     "realization_context",
     "functional",
+    "graph.ops",
     "random",
     "custom",
     "compilation",
@@ -163,7 +165,8 @@ def _is_below(name: str, package: str) -> bool:
 
 def _room(name: str) -> str:
     parts = name.split(".")
-    return parts[1] if len(parts) > 1 else "__init__"
+    inner = ".".join(parts[1:3])
+    return inner if inner in ROOMS else parts[1] if len(parts) > 1 else "__init__"
 
 
 def _packages_around(name: str) -> list[str]:

@@ -10,6 +10,7 @@ import ast
 import importlib
 import inspect
 import itertools
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -73,10 +74,15 @@ def _described_constants() -> set[str]:
     return found
 
 
-def _order(name: str) -> tuple[int, str]:
-    """Constants, then classes, then the rest: the order that ruff gives ``__all__``."""
+def _order(name: str) -> tuple[int, list[tuple[int, str]]]:
+    """Constants, then classes, then the rest: the order that ruff gives ``__all__``.
+
+    Numbers in names count as numbers: ``log1p``, ``log2``, ``log10``.
+    """
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2
-    return kind, name
+    return kind, [
+        (int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", name)
+    ]
 
 
 @pytest.mark.parametrize("name", PUBLIC)

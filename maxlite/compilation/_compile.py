@@ -16,7 +16,7 @@ from maxlite.compilation._artifact import (
 )
 from maxlite.compilation._plan import flat_count, rebuilder, unpacker
 from maxlite.compilation._raw import join_buffers, split_arrays, write_back
-from maxlite.compilation._run import make_run
+from maxlite.compilation._run import make_run, run_in_turns, stored_arrays
 from maxlite.compilation._stage import StagedGraph, stage
 from maxlite.compilation._subgraph import call_graph, called_seed, called_specs
 from maxlite.compilation._weights import bind_weights
@@ -97,6 +97,7 @@ class CompiledCallable(Generic[P, R]):
         self._mesh = program_mesh(staged.graph)
         self._weights = MappingProxyType(dict(weights or {}))
         self._hidden = bind_weights(staged.graph, self._weights, self._mesh)
+        self._is_measured = staged.graph.is_measured
         self._names = staged.argument_names
         self._checker = ArgumentChecker(staged.graph, self._names)
         self._flat_count = flat_count(staged.in_tree)
@@ -105,7 +106,7 @@ class CompiledCallable(Generic[P, R]):
         self._runs: dict[Spec | tuple[Spec, ...], Run] = {}
         self._executables = staged.executables
         self.__name__ = staged.graph.name
-        if not self._checker.symbols:
+        if not self._checker.symbols and not self._is_measured:
             self._executable({})
 
     # Calling ----------------------------------------------------------------------
@@ -150,6 +151,7 @@ class CompiledCallable(Generic[P, R]):
     def _prepare(self, leaves: Sequence[Any]) -> tuple[list[Tensor], Run]:
         """Checks arguments whose specs were not met before, and finds what to run."""
         tensors = self._checker.as_tensors(leaves)
+        stored_arrays([x for x in tensors if not x._spec.is_static])  # tells their size
         specs = tuple(tensor._spec for tensor in tensors)
         key = specs[0] if len(specs) == 1 else specs
         if key not in self._runs:
@@ -157,8 +159,10 @@ class CompiledCallable(Generic[P, R]):
         return tensors, self._runs[key]
 
     def _make_run(self, specs: Sequence[Spec], rebuild: Rebuild) -> Run:
-        sizes = self._checker.bind(specs)
-        executable = self._executable({k: int(v) for k, v in sizes.items()})
+        sizes = {k: int(v) for k, v in self._checker.bind(specs).items()}
+        if self._is_measured:
+            return run_in_turns(self._graph, self._names, self._hidden, sizes, rebuild)
+        executable = self._executable(sizes)
         results = called_specs(Region(self._graph, tuple(sizes.items())))
         outputs = results[: len(self.out_layouts)]
         return make_run(
@@ -183,11 +187,21 @@ class CompiledCallable(Generic[P, R]):
             raise ValueError(f"{self._graph.name}, at {at}: {error}") from error
 
     def _inline(self, ctx: GraphRealizationContext, leaves: Sequence[Any]) -> R:
-        """Records a call of the program into the program that is being traced."""
+        """Records a call of the program into the program that is being traced.
+
+        Raises:
+            NotImplementedError: The program has sizes that are known at run time only.
+        """
+        if self._is_measured:
+            raise NotImplementedError(
+                f"{self._graph.name}: a program with sizes that are known at run time "
+                "only cannot be called inside another, which would have to be cut "
+                "there. Call the function that it was compiled from."
+            )
         tensors = self._checker.as_tensors(leaves)
         sizes = self._checker.bind([tensor._spec for tensor in tensors])
         hidden = [
-            ctx.graph.capture(array, value.spec)
+            ctx.capture(array, value.spec)
             for value, array in zip(self._graph.bound, self._hidden, strict=True)
         ]
         hidden += called_seed(ctx, self._graph)
@@ -290,6 +304,12 @@ class CompiledCallable(Generic[P, R]):
         Raises:
             ValueError: A size is missing and nothing was compiled, or is no symbol.
         """
+        if self._is_measured:
+            raise NotImplementedError(
+                f"{self._graph.name}: a program with sizes that are known at run time "
+                "only is not one executable, so there is no one list of collectives. "
+                "Compile the parts before and behind nonzero apart."
+            )
         missing = [name for name in self._checker.symbols if name not in sizes]
         unknown = [name for name in sizes if name not in self._checker.symbols]
         if unknown or (missing and (sizes or not self._executables)):

@@ -22,7 +22,7 @@ from maxlite.compilation._json_values import (
     write_spec,
 )
 from maxlite.graph import Graph, TensorValue
-from maxlite.graph._graph import Captured, External, Literal, Region
+from maxlite.graph._graph import Captured, External, Literal, Region, new_value
 from maxlite.tree import TreeDef
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _decode_graph(
     def value_of(reference: Json) -> TensorValue:
         if reference.__class__ is dict:
             number, described = reference["literal"]
-            return TensorValue(read_spec(described), Literal(decode(number)))
+            return new_value(read_spec(described), Literal(decode(number)))
         return values[reference]
 
     for key, name, placeholder, described in data["externals"]:

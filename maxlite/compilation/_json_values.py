@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+from maxlite._custom_registry import Declaration, restored
 from maxlite.driver import CPU, Accelerator
 from maxlite.dtype import DType
 from maxlite.graph import Dim, Graph, Shape
@@ -223,6 +224,7 @@ _KINDS: dict[str, tuple[type[Any], Callable[[Any], Json], Callable[[Json], Any]]
     "mapping": (DeviceMapping, _write_mapping, _read_mapping),
     "spec": (Spec, write_spec, read_spec),
     "action": (Action, write_action, read_action),
+    "custom": (Declaration, lambda declaration: declaration.name, restored),
 }
 
 

@@ -7,11 +7,13 @@ program draws is decided at each call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from maxlite._signals import uninterrupted
 from maxlite.compilation._arguments import check_shared
+from maxlite.graph._graph import sized
+from maxlite.realization_context._compute import compute
 from maxlite.realization_context._seed import seed_array, take_seed
 from maxlite.tensor._context import outside
 from maxlite.tensor._ownership import array_to_write
@@ -55,6 +57,46 @@ def make_run(
         drawn = seed_array(take_seed(graph.draws), seed)
         leaves = [*hidden, drawn]
         return _make_run(graph, names, leaves, executable, specs, rebuild)(tensors)
+
+    return run
+
+
+def run_in_turns(
+    graph: Graph,
+    names: Sequence[str],
+    hidden: Sequence[jax.Array],
+    sizes: Mapping[str, int],
+    rebuild: Rebuild,
+) -> Run:
+    """Makes the function that runs a program with sizes known at run time only.
+
+    Such a program is cut where a size must be known, so it is several executables, and
+    arguments that it writes to get new memory.
+
+    Args:
+        graph: The program.
+        names: What errors call each argument.
+        hidden: Arrays of weights and captured tensors.
+        sizes: What the symbols of the arguments stand for.
+        rebuild: Makes the result from its tensors.
+    """
+    inputs = [*graph.hidden, *graph.parameters]
+    outputs = [value.spec for value in graph.outputs]
+
+    def run(tensors: Sequence[Tensor]) -> Any:
+        check_shared(graph, names, tensors)
+        seed = graph.seed
+        drawn = [] if seed is None else [seed_array(take_seed(graph.draws), seed.spec)]
+        arrays = [*hidden, *drawn, *stored_arrays(tensors)]
+        known = {id(v): array for v, array in zip(inputs, arrays, strict=True)}
+        results, found = compute(graph, graph.results, known, sizes)
+        with uninterrupted():
+            for i, array in zip(
+                sorted(graph.writes), results[len(outputs) :], strict=True
+            ):
+                tensors[i]._array = array
+        specs = [sized(described, found) for described in outputs]
+        return rebuild(map(wrap, specs, results))
 
     return run
 

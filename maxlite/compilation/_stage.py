@@ -15,7 +15,7 @@ from maxlite.compilation._signature import (
     spec_layout,
 )
 from maxlite.compilation._warnings import warn_of_large_captures
-from maxlite.graph import Graph
+from maxlite.graph import Graph, TensorValue
 from maxlite.lowering import stablehlo_text
 from maxlite.realization_context import GraphRealizationContext
 from maxlite.tensor._context import realization_context
@@ -79,6 +79,7 @@ class StagedGraph(Generic[P, R]):
     ) -> None:
         self.in_tree = treedef
         _check_input_types(graph, layouts)
+        graph.parameters.clear()  # declared one per shard
         ctx = GraphRealizationContext(graph, prefix=prefix)
         ctx.subgraph_cache = subgraph_cache
         arguments = [
@@ -105,6 +106,36 @@ class StagedGraph(Generic[P, R]):
             for value in graph.parameters
         ]
         self.out_layouts = [spec_layout(value.spec) for value in graph.outputs]
+
+    @classmethod
+    def from_graph(cls, graph: Graph) -> StagedGraph[..., tuple[Tensor, ...]]:
+        """Makes a staged graph of a graph that was built by hand.
+
+        It takes one tensor per input, by position, and gives a tuple of its outputs.
+
+        Args:
+            graph: Its outputs were said by ``graph.output(...)``.
+
+        Raises:
+            ValueError: They were not.
+
+        >>> from maxlite.driver import CPU
+        >>> from maxlite.dtype import DType
+        >>> from maxlite.graph import TensorType
+        >>> pair = TensorType(DType.float32, [2], CPU())
+        >>> graph = Graph("double", lambda x: x * 2, input_types=[pair])
+        >>> StagedGraph.from_graph(graph).out_layouts[0].shape
+        [Dim(2)]
+        """
+        if not graph.is_built:
+            raise ValueError(
+                f"{graph.name}: the graph must have been told its outputs, got "
+                f"{graph!r}. Call graph.output(...) while it is open."
+            )
+        inputs, outputs = tuple(graph.parameters), tuple(graph.outputs)
+        _, in_tree = flatten((inputs, {}), leaf=TensorValue)
+        _, out_tree = flatten(outputs, leaf=TensorValue)
+        return cls.restored(graph, in_tree, out_tree)
 
     @classmethod
     def restored(

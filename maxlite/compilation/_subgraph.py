@@ -18,7 +18,7 @@ from maxlite.graph._graph import (
     Captured,
     Region,
     TensorValue,
-    substitute_shape,
+    sized,
 )
 from maxlite.realization_context import GraphRealizationContext
 from maxlite.realization_context._eager import graph_context
@@ -108,6 +108,10 @@ def _call(
     if body is None:
         body = _record(ctx, fn, graph_name(fn, name), prefix, signature, treedef)
         known.append(body)
+    if body.graph.is_measured:
+        # The program is cut where the size must be known, which a body cannot be.
+        with ctx.prefixed(prefix):
+            return fn(*args, **kwargs)
     hidden = _hidden_values(ctx, body.graph, prefix)
     results = call_graph(ctx, Region(body.graph), hidden, tensors)
     own = _returned_arguments(body.graph, tensors)
@@ -192,10 +196,7 @@ def _check_written(graph: Graph, arguments: Sequence[Tensor]) -> None:
 def called_specs(region: Region) -> list[Spec]:
     """Gives the specs of a called graph's results in terms of the caller's symbols."""
     sizes: dict[str, int | Dim] = dict(region.bindings)
-    found = [value.spec for value in region.graph.results]
-    if not sizes:
-        return found
-    return [s.with_shape(substitute_shape(s.shape, sizes)) for s in found]
+    return [sized(value.spec, sizes) for value in region.graph.results]
 
 
 def _hidden_values(
@@ -210,7 +211,7 @@ def _hidden_values(
         for external, value in body.externals.items()
     ]
     captures = [
-        ctx.graph.capture(value.origin.array, value.spec)
+        ctx.capture(value.origin.array, value.spec)
         for value in body.captures.values()
         if isinstance(value.origin, Captured)
     ]

@@ -13,7 +13,7 @@ from maxlite.dtype import DType
 from maxlite.graph._graph import Captured, External
 from maxlite.lowering import edge_sharding
 from maxlite.sharding import DeviceMapping
-from maxlite.tensor._tensor import Tensor, from_foreign, from_jax
+from maxlite.tensor._tensor import Tensor, from_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,7 +118,7 @@ def _as_tensor(who: str, name: str, given: Any) -> Tensor:
     if isinstance(given, Tensor):
         return given
     if isinstance(given, jax.Array):
-        return from_jax(given)
+        return Tensor.from_jax(given)
     if hasattr(given, "__dlpack__"):
         return from_foreign(given, copy=True)
     raise TypeError(

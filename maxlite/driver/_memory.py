@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import jax
 import numpy as np
 
-from maxlite._backend import put, x64
+from maxlite._backend import devices, is_row_major, put, row_major, x64
 from maxlite.driver._device import CPU, Device
 from maxlite.dtype import DType
 
@@ -135,10 +135,14 @@ def _obstacle(data: np.ndarray) -> str:
 def _imported(array: Any, copy: bool | None) -> jax.Array:
     # JAX's own copy=True shares nonetheless, and what it cannot share it reads later.
     shared = None if copy else copy
+    devices("cpu")  # starts JAX, if nobody has, with the devices that meshes need
     with x64():  # without it the import truncates 64-bit elements
         lent = cast("jax.Array", jax.dlpack.from_dlpack(array, copy=shared))
     if copy:
-        return copied(lent, device_of(lent))
+        ordered = row_major(lent)
+        return copied(lent, device_of(lent)) if ordered is lent else ordered
+    if not is_row_major(lent):
+        raise ValueError("the axes are transposed")
     return lent.block_until_ready()
 
 

@@ -1,6 +1,53 @@
 """Functions on tensors: each is a typed front of one or more rows of the op table."""
 
-from maxlite.functional._activation import gelu, relu, sigmoid, silu
+from maxlite.functional._activation import (
+    gelu,
+    log_sigmoid,
+    logit,
+    mish,
+    sigmoid,
+    silu,
+    softplus,
+)
+from maxlite.functional._aliases import (
+    absolute,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    bitwise_left_shift,
+    bitwise_right_shift,
+    cat,
+    clip,
+    concatenate,
+    divide,
+    expand_dims,
+    floor_divide,
+    hardsigmoid,
+    hardswish,
+    invert,
+    isfinite,
+    isinf,
+    isnan,
+    log_softmax,
+    logsigmoid,
+    maximum,
+    minimum,
+    movedim,
+    multiply,
+    negative,
+    power,
+    ravel,
+    remainder,
+    rint,
+    subtract,
+    swapaxes,
+    swish,
+    true_divide,
+)
 from maxlite.functional._binary import (
     add,
     div,
@@ -12,18 +59,36 @@ from maxlite.functional._binary import (
     pow,
     sub,
 )
+from maxlite.functional._bitwise import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    left_shift,
+    right_shift,
+)
+from maxlite.functional._call_on_mesh import call_on_mesh
+from maxlite.functional._collective import (
+    allgather,
+    allreduce_sum,
+    distributed_broadcast,
+    reduce_scatter,
+)
 from maxlite.functional._comparison import (
     clamp,
-    clip,
     equal,
     greater,
     greater_equal,
-    logical_and,
-    logical_or,
-    logical_xor,
+    less,
+    less_equal,
     not_equal,
     where,
 )
+from maxlite.functional._complex import as_interleaved_complex, complex_mul, irfft
+from maxlite.functional._control_flow import cond, while_loop
+from maxlite.functional._conv import conv2d, conv3d
+from maxlite.functional._conv_transpose import conv2d_transpose
+from maxlite.functional._counting import all, any, count_nonzero
 from maxlite.functional._creation import (
     constant,
     full,
@@ -33,30 +98,30 @@ from maxlite.functional._creation import (
     zeros,
     zeros_like,
 )
-from maxlite.functional._gather import (
-    gather,
-    gather_nd,
-)
-from maxlite.functional._graph_values import constant_external
-from maxlite.functional._indexing import (
-    buffer_store,
-    buffer_store_slice,
-    slice_tensor,
-)
-from maxlite.functional._join import (
-    chunk,
-    concat,
-    split,
-    stack,
-)
+from maxlite.functional._custom import custom, inplace_custom
+from maxlite.functional._diagonal import diagonal, trace, tril, triu
+from maxlite.functional._einsum import einsum, tensordot
+from maxlite.functional._exponential import exp, exp2, expm1, log, log1p, log2, log10
+from maxlite.functional._extrema import argmax, argmin, max, min
+from maxlite.functional._finite import is_finite, is_inf, is_nan, nan_to_num
+from maxlite.functional._flip import flip, roll
+from maxlite.functional._fold import fold
+from maxlite.functional._functional import functional
+from maxlite.functional._gather import gather, gather_nd
+from maxlite.functional._graph_values import constant_external, shape_to_tensor
+from maxlite.functional._indexing import buffer_store, buffer_store_slice, slice_tensor
+from maxlite.functional._join import chunk, concat, split, stack
+from maxlite.functional._logic import logical_and, logical_not, logical_or, logical_xor
+from maxlite.functional._masked import masked_scatter
 from maxlite.functional._matmul import matmul, outer
+from maxlite.functional._nonzero import nonzero, unique
 from maxlite.functional._norm import group_norm, layer_norm, rms_norm
-from maxlite.functional._pad import (
-    band_part,
-    pad,
-    repeat_interleave,
-    tile,
-)
+from maxlite.functional._pad import band_part, pad, tile
+from maxlite.functional._patterns import eye, linspace, tri
+from maxlite.functional._pooling import avg_pool2d, max_pool2d
+from maxlite.functional._print import print
+from maxlite.functional._products import cross, dot, kron
+from maxlite.functional._quantization import dequantize, qmatmul
 from maxlite.functional._random import (
     gaussian,
     gaussian_like,
@@ -66,10 +131,34 @@ from maxlite.functional._random import (
     uniform_like,
 )
 from maxlite.functional._range import arange, range
-from maxlite.functional._reduction import argmax, argmin, max, mean, min, prod, sum
+from maxlite.functional._rectifier import (
+    elu,
+    hard_sigmoid,
+    hard_swish,
+    leaky_relu,
+    relu,
+    relu6,
+    selu,
+)
+from maxlite.functional._reduction import mean, prod, sum
+from maxlite.functional._repeat import repeat_interleave
 from maxlite.functional._reshape import broadcast_to, flatten, rebind, reshape
+from maxlite.functional._resize import (
+    resize,
+    resize_bicubic,
+    resize_linear,
+    resize_nearest,
+)
+from maxlite.functional._roi_align import roi_align
 from maxlite.functional._rounding import cast, ceil, floor, round, trunc
-from maxlite.functional._scan import cumsum, logsoftmax, softmax
+from maxlite.functional._scan import (
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    logsoftmax,
+    softmax,
+)
 from maxlite.functional._scatter import (
     scatter,
     scatter_add,
@@ -82,65 +171,135 @@ from maxlite.functional._scatter import (
     scatter_nd_min,
     scatter_nd_mul,
 )
-from maxlite.functional._shape import permute, squeeze, transpose, unsqueeze
-from maxlite.functional._sorting import argsort, bottom_k, top_k
+from maxlite.functional._searching import searchsorted
+from maxlite.functional._select import masked_fill, one_hot, take, take_along_axis
+from maxlite.functional._shape import moveaxis, permute, squeeze, transpose, unsqueeze
+from maxlite.functional._side_stream import side_stream
+from maxlite.functional._sorting import argsort, bottom_k, sort, top_k
+from maxlite.functional._statistics import logsumexp, norm, std, var
+from maxlite.functional._suppression import non_maximum_suppression
 from maxlite.functional._transfer import transfer_to
-from maxlite.functional._unary import (
-    abs,
+from maxlite.functional._trigonometry import (
     acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
     atanh,
     cos,
-    erf,
-    exp,
-    is_inf,
-    is_nan,
-    log,
-    log1p,
-    logical_not,
-    negate,
-    rsqrt,
+    cosh,
+    hypot,
     sin,
-    sqrt,
+    sinh,
+    tan,
     tanh,
 )
+from maxlite.functional._unary import (
+    abs,
+    erf,
+    negate,
+    positive,
+    reciprocal,
+    rsqrt,
+    sign,
+    sqrt,
+    square,
+)
+from maxlite.functional._window import hann_window
 from maxlite.realization_context import ensure_context, in_graph_context, lazy
 
 __all__ = [
     "abs",
+    "absolute",
     "acos",
+    "acosh",
     "add",
+    "all",
+    "allgather",
+    "allreduce_sum",
+    "any",
     "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
     "argmax",
     "argmin",
     "argsort",
+    "as_interleaved_complex",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
     "atanh",
+    "avg_pool2d",
     "band_part",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "bottom_k",
     "broadcast_to",
     "buffer_store",
     "buffer_store_slice",
+    "call_on_mesh",
     "cast",
+    "cat",
     "ceil",
     "chunk",
     "clamp",
     "clip",
+    "complex_mul",
     "concat",
+    "concatenate",
+    "cond",
     "constant",
     "constant_external",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
     "cos",
+    "cosh",
+    "count_nonzero",
+    "cross",
+    "cummax",
+    "cummin",
+    "cumprod",
     "cumsum",
+    "custom",
+    "dequantize",
+    "diagonal",
+    "distributed_broadcast",
     "div",
+    "divide",
+    "dot",
+    "einsum",
     "elementwise_max",
     "elementwise_min",
+    "elu",
     "ensure_context",
     "equal",
     "erf",
     "exp",
+    "exp2",
+    "expand_dims",
+    "expm1",
+    "eye",
     "flatten",
+    "flip",
     "floor",
     "floor_div",
+    "floor_divide",
+    "fold",
     "full",
     "full_like",
+    "functional",
     "gather",
     "gather_nd",
     "gaussian",
@@ -149,41 +308,99 @@ __all__ = [
     "greater",
     "greater_equal",
     "group_norm",
+    "hann_window",
+    "hard_sigmoid",
+    "hard_swish",
+    "hardsigmoid",
+    "hardswish",
+    "hypot",
     "in_graph_context",
+    "inplace_custom",
+    "invert",
+    "irfft",
+    "is_finite",
     "is_inf",
     "is_nan",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "kron",
     "layer_norm",
     "lazy",
+    "leaky_relu",
+    "left_shift",
+    "less",
+    "less_equal",
+    "linspace",
     "log",
     "log1p",
+    "log2",
+    "log10",
+    "log_sigmoid",
+    "log_softmax",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
+    "logsigmoid",
     "logsoftmax",
+    "logsumexp",
+    "masked_fill",
+    "masked_scatter",
     "matmul",
     "max",
+    "max_pool2d",
+    "maximum",
     "mean",
     "min",
+    "minimum",
+    "mish",
     "mod",
+    "moveaxis",
+    "movedim",
     "mul",
+    "multiply",
+    "nan_to_num",
     "negate",
+    "negative",
+    "non_maximum_suppression",
+    "nonzero",
+    "norm",
     "normal",
     "normal_like",
     "not_equal",
+    "one_hot",
     "ones",
     "ones_like",
     "outer",
     "pad",
     "permute",
+    "positive",
     "pow",
+    "power",
+    "print",
     "prod",
+    "qmatmul",
     "range",
+    "ravel",
     "rebind",
+    "reciprocal",
+    "reduce_scatter",
     "relu",
+    "relu6",
+    "remainder",
     "repeat_interleave",
     "reshape",
+    "resize",
+    "resize_bicubic",
+    "resize_linear",
+    "resize_nearest",
+    "right_shift",
+    "rint",
     "rms_norm",
+    "roi_align",
+    "roll",
     "round",
     "rsqrt",
     "scatter",
@@ -196,27 +413,52 @@ __all__ = [
     "scatter_nd_max",
     "scatter_nd_min",
     "scatter_nd_mul",
+    "searchsorted",
+    "selu",
+    "shape_to_tensor",
+    "side_stream",
     "sigmoid",
+    "sign",
     "silu",
     "sin",
+    "sinh",
     "slice_tensor",
     "softmax",
+    "softplus",
+    "sort",
     "split",
     "sqrt",
+    "square",
     "squeeze",
     "stack",
+    "std",
     "sub",
+    "subtract",
     "sum",
+    "swapaxes",
+    "swish",
+    "take",
+    "take_along_axis",
+    "tan",
     "tanh",
+    "tensordot",
     "tile",
     "top_k",
+    "trace",
     "transfer_to",
     "transpose",
+    "tri",
+    "tril",
+    "triu",
+    "true_divide",
     "trunc",
     "uniform",
     "uniform_like",
+    "unique",
     "unsqueeze",
+    "var",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]

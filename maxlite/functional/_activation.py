@@ -1,4 +1,9 @@
-"""Activations of neural networks, element by element."""
+"""Smooth activations of neural networks, element by element.
+
+Floats below 32 bits are computed in float32 by those that the reference lacks.
+
+Beyond the reference: ``log_sigmoid``, ``logit``, ``mish`` and ``softplus``.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,12 @@ import jax
 from jax import numpy as jnp
 
 from maxlite._op_table import front
-from maxlite.dtype import NUMBERS
 from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._precision import in_float32
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:
     from maxlite.tensor._tensor import Tensor
-
-
-def _relu(x: jax.Array) -> jax.Array:
-    return jnp.maximum(x, jnp.zeros((), x.dtype))
 
 
 def _gelu(x: jax.Array, *, approximate: str) -> jax.Array:
@@ -29,10 +30,21 @@ def _gelu(x: jax.Array, *, approximate: str) -> jax.Array:
     return jax.nn.gelu(x, approximate=approximate == "tanh")
 
 
+def _logit(x: jax.Array) -> jax.Array:
+    return jnp.log(x) - jnp.log1p(-x)
+
+
+def _mish(x: jax.Array) -> jax.Array:
+    return x * jnp.tanh(jax.nn.softplus(x))
+
+
 _GELU = unary_row("gelu", _gelu, params=("approximate",))
-_RELU = unary_row("relu", _relu, NUMBERS)
+_LOG_SIGMOID = unary_row("log_sigmoid", in_float32(jax.nn.log_sigmoid))
+_LOGIT = unary_row("logit", in_float32(_logit))
+_MISH = unary_row("mish", in_float32(_mish))
 _SIGMOID = unary_row("sigmoid", jax.nn.sigmoid)
 _SILU = unary_row("silu", jax.nn.silu)
+_SOFTPLUS = unary_row("softplus", in_float32(jax.nn.softplus))
 
 
 @front
@@ -63,22 +75,62 @@ def gelu(x: Tensor, approximate: str = "none") -> Tensor:
 
 
 @front
-def relu(x: Tensor) -> Tensor:
-    """Replaces negative elements by 0; NaN stays NaN.
+def log_sigmoid(x: Tensor) -> Tensor:
+    """Computes the logarithm of :func:`sigmoid`, exact far below 0.
 
     Args:
-        x: Any shape; integers or floats.
+        x: Any shape; floats.
 
     Raises:
-        TypeError: ``x`` is bool.
+        TypeError: ``x`` is no float.
 
-    Source: max.experimental.functional.relu.
+    Source: ours; torch's nn.functional.logsigmoid.
 
     >>> from maxlite.tensor import Tensor
-    >>> relu(Tensor([-1.0, 2.0])).to_numpy().tolist()
-    [0.0, 2.0]
+    >>> log_sigmoid(Tensor([-1000.0])).item()
+    -1000.0
     """
-    return apply(_RELU, (as_tensor("relu", x),))
+    return apply(_LOG_SIGMOID, (as_tensor("log_sigmoid", x),))
+
+
+@front
+def logit(x: Tensor) -> Tensor:
+    """Computes ``log(x / (1 - x))``, the inverse of :func:`sigmoid`.
+
+    Infinite at 0 and 1, NaN outside.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: ours; torch's logit.
+
+    >>> from maxlite.tensor import Tensor
+    >>> logit(Tensor([0.5])).item()
+    0.0
+    """
+    return apply(_LOGIT, (as_tensor("logit", x),))
+
+
+@front
+def mish(x: Tensor) -> Tensor:
+    """Computes ``x * tanh(softplus(x))``.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: ours; torch's nn.functional.mish.
+
+    >>> from maxlite.tensor import Tensor
+    >>> mish(Tensor([0.0])).item()
+    0.0
+    """
+    return apply(_MISH, (as_tensor("mish", x),))
 
 
 @front
@@ -117,3 +169,22 @@ def silu(x: Tensor) -> Tensor:
     0.0
     """
     return apply(_SILU, (as_tensor("silu", x),))
+
+
+@front
+def softplus(x: Tensor) -> Tensor:
+    """Computes ``log(1 + exp(x))``, a smooth :func:`relu`; never overflows.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: ours; torch's nn.functional.softplus.
+
+    >>> from maxlite.tensor import Tensor
+    >>> softplus(Tensor([1000.0])).item()
+    1000.0
+    """
+    return apply(_SOFTPLUS, (as_tensor("softplus", x),))

@@ -15,7 +15,7 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, INTEGERS, DType, promote
 from maxlite.functional._dispatch import Number, apply, as_operands
-from maxlite.functional._infer import broadcast_shapes, promoted_dtype
+from maxlite.functional._infer import broadcast_shapes, check_dtype, promoted_dtype
 from maxlite.sharding.rules import (
     binary_rule,
     div_rule,
@@ -40,6 +40,8 @@ def binary_row(
     rule: Callable[..., Any] = binary_rule,
     *,
     to: DType | None = None,
+    allowed: frozenset[DType] = frozenset(),
+    error: type[Exception] = TypeError,
 ) -> Op:
     """Makes the row of an op on two operands that broadcast and promote.
 
@@ -48,6 +50,8 @@ def binary_row(
         fn: Takes both arrays in the promoted dtype.
         rule: Placement rows.
         to: Dtype of the result, the promoted one when None.
+        allowed: Dtypes that they may promote to; empty means all.
+        error: Raised for others.
     """
 
     def meaning(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
@@ -55,9 +59,13 @@ def binary_row(
 
     def infer(lhs: Spec, rhs: Spec) -> tuple[DType, Any]:
         dtype = promoted_dtype(name, lhs, rhs)
+        if allowed and dtype not in allowed:
+            check_dtype(
+                name, lhs if lhs.dtype is dtype else rhs, allowed, error, "operands"
+            )
         return to or dtype, broadcast_shapes(name, lhs.shape, rhs.shape)
 
-    return register(Op(name=name, fn=meaning, infer=infer, rule=rule))
+    return register(Op(name=name, fn=meaning, infer=infer, rule=rule, dtypes=allowed))
 
 
 def promoted(lhs: jax.Array, rhs: jax.Array) -> tuple[jax.Array, jax.Array]:

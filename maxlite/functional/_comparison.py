@@ -1,7 +1,9 @@
-"""Comparisons, logic on truth values, and choices that depend on them.
+"""Comparisons, and choices that depend on truth values.
 
-Comparing with NaN gives False, except that NaN is not equal to anything. There is no
-``less``: it is :func:`greater` with the operands swapped.
+Comparing with NaN gives False, except that NaN is not equal to anything.
+
+Beyond the reference: ``less`` and ``less_equal``, which there are :func:`greater` and
+:func:`greater_equal` with the operands swapped.
 """
 
 from __future__ import annotations
@@ -16,22 +18,11 @@ from maxlite.dtype import BOOL, DType, promote
 from maxlite.functional._binary import binary_row, promoted
 from maxlite.functional._dispatch import apply, as_operand, as_operands, as_tensor
 from maxlite.functional._infer import broadcast_shapes, check_dtype, promoted_dtype
-from maxlite.sharding.rules import binary_rule, ternary_rule
+from maxlite.sharding.rules import ternary_rule
 from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from maxlite.graph._spec import Spec
-
-
-def _logical_row(name: str, fn: Callable[..., Any]) -> Op:
-    def infer(lhs: Spec, rhs: Spec) -> tuple[DType, Any]:
-        check_dtype(name, lhs, BOOL, ValueError, "lhs")
-        check_dtype(name, rhs, BOOL, ValueError, "rhs")
-        return DType.bool, broadcast_shapes(name, lhs.shape, rhs.shape)
-
-    return register(Op(name=name, fn=fn, infer=infer, rule=binary_rule, dtypes=BOOL))
 
 
 def _where(cond: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
@@ -58,9 +49,8 @@ _EQUAL = binary_row("equal", jnp.equal, to=DType.bool)
 _NOT_EQUAL = binary_row("not_equal", jnp.not_equal, to=DType.bool)
 _GREATER = binary_row("greater", jnp.greater, to=DType.bool)
 _GREATER_EQUAL = binary_row("greater_equal", jnp.greater_equal, to=DType.bool)
-_LOGICAL_AND = _logical_row("logical_and", jnp.logical_and)
-_LOGICAL_OR = _logical_row("logical_or", jnp.logical_or)
-_LOGICAL_XOR = _logical_row("logical_xor", jnp.logical_xor)
+_LESS = binary_row("less", jnp.less, to=DType.bool)
+_LESS_EQUAL = binary_row("less_equal", jnp.less_equal, to=DType.bool)
 _WHERE = register(
     Op(name="where", fn=_where, infer=_infer_where, rule=ternary_rule, dtypes=BOOL)
 )
@@ -166,82 +156,52 @@ def greater_equal(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
     return apply(_GREATER_EQUAL, as_operands("greater_equal", lhs, rhs))
 
 
-# Logic --------------------------------------------------------------------------------
-
-
 @front
-def logical_and(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
-    """Tells where both operands are True.
+def less(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
+    """Tells where ``lhs`` is less than ``rhs``; never where one is NaN.
 
     Args:
-        lhs: Bool: a tensor, or one of True, False, 1, 0.
-        rhs: Bool: a tensor, or one of True, False, 1, 0; shapes broadcast.
+        lhs: A tensor, or a number.
+        rhs: A tensor, or a number; shapes broadcast, dtypes promote.
 
     Returns:
         Bool, in the broadcast shape.
 
     Raises:
         TypeError: Neither is a tensor, or one is no number.
-        ValueError: An operand is not bool (bits of integers are not combined), or the
-            shapes do not fit.
+        ValueError: Shapes or dtypes do not fit.
 
-    Source: max.experimental.functional.logical_and.
+    Source: ours; numpy's less.
 
     >>> from maxlite.tensor import Tensor
-    >>> logical_and(Tensor([True, False], dtype=DType.bool), True).to_numpy().tolist()
-    [True, False]
+    >>> less(Tensor([1.0, 2.0, 3.0]), 2.0).to_numpy().tolist()
+    [True, False, False]
     """
-    return apply(_LOGICAL_AND, as_operands("logical_and", lhs, rhs))
+    return apply(_LESS, as_operands("less", lhs, rhs))
 
 
 @front
-def logical_or(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
-    """Tells where one operand is True, or both are.
+def less_equal(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
+    """Tells where ``lhs`` is at most ``rhs``; never where one is NaN.
 
     Args:
-        lhs: Bool: a tensor, or one of True, False, 1, 0.
-        rhs: Bool: a tensor, or one of True, False, 1, 0; shapes broadcast.
+        lhs: A tensor, or a number.
+        rhs: A tensor, or a number; shapes broadcast, dtypes promote.
 
     Returns:
         Bool, in the broadcast shape.
 
     Raises:
         TypeError: Neither is a tensor, or one is no number.
-        ValueError: An operand is not bool (bits of integers are not combined), or the
-            shapes do not fit.
+        ValueError: Shapes or dtypes do not fit.
 
-    Source: max.experimental.functional.logical_or.
-
-    >>> from maxlite.tensor import Tensor
-    >>> logical_or(Tensor([True, False], dtype=DType.bool), True).to_numpy().tolist()
-    [True, True]
-    """
-    return apply(_LOGICAL_OR, as_operands("logical_or", lhs, rhs))
-
-
-@front
-def logical_xor(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
-    """Tells where exactly one operand is True.
-
-    Args:
-        lhs: Bool: a tensor, or one of True, False, 1, 0.
-        rhs: Bool: a tensor, or one of True, False, 1, 0; shapes broadcast.
-
-    Returns:
-        Bool, in the broadcast shape.
-
-    Raises:
-        TypeError: Neither is a tensor, or one is no number.
-        ValueError: An operand is not bool (bits of integers are not combined), or the
-            shapes do not fit.
-
-    Source: max.experimental.functional.logical_xor.
+    Source: ours; numpy's less_equal.
 
     >>> from maxlite.tensor import Tensor
-    >>> logical_xor(Tensor([True, False], dtype=DType.bool), True).to_numpy().tolist()
-    [False, True]
+    >>> less_equal(Tensor([1.0, 2.0, 3.0]), 2.0).to_numpy().tolist()
+    [True, True, False]
     """
-    return apply(_LOGICAL_XOR, as_operands("logical_xor", lhs, rhs))
+    return apply(_LESS_EQUAL, as_operands("less_equal", lhs, rhs))
 
 
 # Choices ------------------------------------------------------------------------------
@@ -305,28 +265,3 @@ def clamp(
     """
     as_tensor("clamp", x)
     return apply(_CLAMP, as_operands("clamp", x, lower_bound, upper_bound))
-
-
-@front
-def clip(x: Tensor, lower_bound: Tensor | float, upper_bound: Tensor | float) -> Tensor:
-    """Bounds the elements on both sides; another name of :func:`clamp`.
-
-    Args:
-        x: Any shape.
-        lower_bound: A tensor, or a number; it wins where the bounds cross.
-        upper_bound: A tensor, or a number; all three shapes broadcast.
-
-    Returns:
-        The broadcast shape in the promoted dtype.
-
-    Raises:
-        TypeError: ``x`` is no tensor, or a bound is no number.
-        ValueError: Shapes or dtypes do not fit.
-
-    Source: max.experimental.functional.clip.
-
-    >>> from maxlite.tensor import Tensor
-    >>> clip(Tensor([-2.0, 0.5, 9.0]), 0.0, 1.0).to_numpy().tolist()
-    [0.0, 0.5, 1.0]
-    """
-    return clamp(x, lower_bound, upper_bound)

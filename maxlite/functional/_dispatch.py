@@ -7,7 +7,7 @@ context's graph.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,6 +24,7 @@ from maxlite.lowering._program import Executable, compile_graph
 from maxlite.sharding import DeviceMapping, ShardingError
 from maxlite.sharding._auto_reshard import current_region
 from maxlite.tensor._context import RealizationContext, innermost, outside
+from maxlite.tensor._data import check_array, plain_number
 from maxlite.tensor._defaults import on_device
 from maxlite.tensor._ownership import holds_alone
 from maxlite.tensor._tensor import Tensor, from_numpy, wrap
@@ -76,13 +77,26 @@ def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
     ctx = innermost()
     if ctx is not None:
         return _record(ctx, op, operands, params)
-    ready = _ready.get((op, params, *[x._spec for x in operands]))
-    if ready is None:
-        ready = _find_ready(op, params, tuple(x._spec for x in operands))
-    arrays = [a if (a := x._array) is not None else _stored(x) for x in operands]
-    results = ready.executable(arrays)
-    if len(ready.specs) == 1:
-        return wrap(ready.specs[0], results[0])
+    # In a small op a loop is a tenth of the cost, so one and two operands have none.
+    if len(operands) == 2:
+        x, y = operands
+        ready = _ready.get((op, params, x._spec, y._spec))
+        ready = ready or _find_ready(op, params, operands)
+        a, b = x._array, y._array
+        arrays = [_stored(x) if a is None else a, _stored(y) if b is None else b]
+    elif len(operands) == 1:
+        (x,) = operands
+        ready = _ready.get((op, params, x._spec)) or _find_ready(op, params, operands)
+        a = x._array
+        arrays = [_stored(x) if a is None else a]
+    else:
+        ready = _ready.get((op, params, *[x._spec for x in operands]))
+        ready = ready or _find_ready(op, params, operands)
+        arrays = [a if (a := x._array) is not None else _stored(x) for x in operands]
+    executable = ready.executable
+    results = executable.call(*arrays) if executable.is_direct else executable(arrays)
+    if ready.only is not None:
+        return wrap(ready.only, results[0])
     return tuple(map(wrap, ready.specs, results))
 
 
@@ -111,12 +125,16 @@ def _value(ctx: RealizationContext, operand: Operand) -> TensorValue:
 # Running now ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class _Ready:
-    """An op that is compiled: its executable, and the specs of its results."""
+    """An op that is compiled; ``only`` is the spec of its result if it has just one."""
 
     executable: Executable
     specs: tuple[Spec, ...]
+    only: Spec | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.only = self.specs[0] if len(self.specs) == 1 else None
 
 
 _ready: dict[tuple[Any, ...], _Ready] = {}
@@ -128,8 +146,12 @@ def _stored(operand: Operand) -> Any:
     return operand._stored() if isinstance(operand, Tensor) else operand._array
 
 
-def _find_ready(op: Op, params: tuple[Any, ...], specs: tuple[Spec, ...]) -> _Ready:
+def _find_ready(op: Op, params: tuple[Any, ...], operands: Sequence[Operand]) -> _Ready:
     """Finds or compiles an op; on a mesh, the region says what may be moved."""
+    for operand in operands:
+        if not operand._spec.is_static:
+            _stored(operand)  # only its values tell its size
+    specs = tuple(operand._spec for operand in operands)
     key: tuple[Any, ...] = (op, params, *specs)
     if any(spec.is_distributed for spec in specs):
         key = (op, params, current_region(), *specs)
@@ -151,7 +173,7 @@ def one_op(
     specs: tuple[Spec, ...],
     planned: Plan,
     *,
-    in_place: bool = False,
+    in_place: tuple[tuple[int, int], ...] = (),
 ) -> _Ready:
     """Compiles a program of one op, or remembers it.
 
@@ -160,20 +182,21 @@ def one_op(
         params: Values of its static parameters.
         specs: What comes in.
         planned: What comes out, and where everything lies.
-        in_place: Whether the result takes over the first operand's memory.
+        in_place: Operands whose memory a result takes over, each with the result.
+            These results come last.
     """
     key = (op, params, specs, planned.action, in_place)
     found = _executables.get(key)
     if found is None:
         graph = Graph(op.name)
+        targets = dict(in_place)
         for i, described in enumerate(specs):
-            graph.add_parameter(described, mutable=in_place and not i)
+            graph.add_parameter(described, mutable=i in targets)
         values = tuple(graph.parameters)
         made = graph.append(op, params, values, planned.specs, planned.action)
-        if in_place:
-            graph.writes[0] = made[0]
-        else:
-            graph.outputs = list(made)
+        graph.writes = {i: made[j] for i, j in in_place}
+        taken = targets.values()
+        graph.outputs = [value for j, value in enumerate(made) if j not in taken]
         found = _Ready(compile_graph(graph, {}), planned.specs)
         if len(_executables) >= MAX_EAGER_OPS:
             _executables.clear()
@@ -184,44 +207,81 @@ def one_op(
 # Writing ------------------------------------------------------------------------------
 
 
-def write(op: Op, target: Tensor, operands: Sequence[Operand], *params: Any) -> None:
-    """Applies an op whose result becomes the content of its first operand.
+def write(
+    op: Op,
+    operands: Sequence[Operand],
+    *params: Any,
+    written: tuple[int, ...] = (0,),
+) -> tuple[Tensor, ...]:
+    """Applies an op whose first results become the content of some operands.
 
-    Outside of a context the memory is reused when nothing else holds the array;
+    Outside of a context their memory is reused when nothing else holds the array;
     otherwise one copy is made, and whoever holds the old array keeps its value.
 
+    Args:
+        op: The row.
+        operands: Coerced operands.
+        *params: Values of the row's static parameters.
+        written: Position of the operand that each of the first results goes to.
+
+    Returns:
+        The other results.
+
     Raises:
-        ShardingError: The write would move its target.
+        ShardingError: The write would move what it writes to.
     """
     ctx: Any = innermost()
     if ctx is not None:
-        values = (
-            ctx.add_mutable_source(target).values[0],
-            *(_value(ctx, operand) for operand in operands),
+        values = tuple(
+            ctx.add_mutable_source(x).values[0] if i in written else _value(ctx, x)
+            for i, x in enumerate(operands)
         )
-        planned = _plan_write(op, params, [value.spec for value in values])
-        (made,) = ctx.graph.append(op, params, values, planned.specs, planned.action)
-        ctx.write(target, made)
-        return
-    target._stored()
-    others = [_stored(operand) for operand in operands]
-    specs = (target._spec, *(x._spec for x in operands))
-    planned = _plan_write(op, params, specs)
-    ready = one_op(op, params, specs, planned, in_place=holds_alone(target))
+        planned = _plan_write(op, params, [value.spec for value in values], written)
+        made = ctx.graph.append(op, params, values, planned.specs, planned.action)
+        for i, value in zip(written, made, strict=False):
+            ctx.write(operands[i], value)
+        return tuple(ctx.create_unrealized((v,)) for v in made[len(written) :])
+    return _write_now(op, operands, params, written)
+
+
+def _write_now(
+    op: Op,
+    operands: Sequence[Any],
+    params: tuple[Any, ...],
+    written: tuple[int, ...],
+) -> tuple[Tensor, ...]:
+    for i in written:
+        operands[i]._stored()
+    read = {i: _stored(x) for i, x in enumerate(operands) if i not in written}
+    specs = tuple(x._spec for x in operands)
+    planned = _plan_write(op, params, specs, written)
+    # What is read is held here, so that a tensor both read and written is not alone.
+    pairs = [(i, j) for j, i in enumerate(written) if holds_alone(operands[i])]
+    in_place = tuple(sorted(pairs))
+    ready = one_op(op, params, specs, planned, in_place=in_place)
+    last = [j for _, j in in_place]
+    order = [*(j for j in range(len(planned.specs)) if j not in last), *last]
     with uninterrupted():
-        (array,) = ready.executable([target._stored(), *others])
-        target._array = array
+        arrays = [read[i] if i in read else x._stored() for i, x in enumerate(operands)]
+        results = dict(zip(order, ready.executable(arrays), strict=True))
+        for j, i in enumerate(written):
+            operands[i]._array = results[j]
+    others = range(len(written), len(planned.specs))
+    return tuple(wrap(planned.specs[j], results[j]) for j in others)
 
 
-def _plan_write(op: Op, params: tuple[Any, ...], specs: Sequence[Spec]) -> Plan:
-    """Plans a write, and refuses one that would change what the target is."""
+def _plan_write(
+    op: Op, params: tuple[Any, ...], specs: Sequence[Spec], written: tuple[int, ...]
+) -> Plan:
+    """Plans a write, and refuses one that would change what it writes to."""
     planned = plan(op, params, specs)
-    if planned.specs[0] is not specs[0]:
-        raise ShardingError(
-            f"{op.name}: a write must leave its target as it is, {specs[0]!r}, got an "
-            f"index or a value that needs {planned.specs[0]!r}. Move the target with "
-            "to() first."
-        )
+    for i, result in zip(written, planned.specs, strict=False):
+        if result is not specs[i]:
+            raise ShardingError(
+                f"{op.name}: a write must leave its target as it is, {specs[i]!r}, got "
+                f"an index or a value that needs {result!r}. Move the target with to() "
+                "first."
+            )
     return planned
 
 
@@ -251,11 +311,8 @@ def as_operands(who: str, *operands: Any) -> tuple[Operand, ...]:
         TypeError: An operand is no number, or there is no tensor among them.
         ValueError: A value does not fit the tensor's dtype.
     """
-    for x in operands:
-        if type(x) is not Tensor:
-            break
-    else:
-        return operands
+    if len(operands) == 2 and type(operands[0]) is type(operands[1]) is Tensor:
+        return operands  # by far the commonest case
     like = next((x for x in operands if isinstance(x, Tensor)), None)
     if like is None:
         raise TypeError(
@@ -273,10 +330,13 @@ def as_operand(who: str, x: Any, like: Tensor) -> Operand:
         return x
     if isinstance(x, Dim):
         return _dim_operand(x, like)
-    if isinstance(x, np.ndarray) and cast("np.ndarray", x).ndim:
-        return _array_operand(who, cast("np.ndarray", x), like)
+    if isinstance(x, np.ndarray):
+        array = cast("np.ndarray", x)
+        check_array(who, array)
+        if array.ndim:
+            return _array_operand(who, array, like)
     if isinstance(x, (np.generic, np.ndarray)):
-        x = cast("Any", x).item()
+        x = plain_number(who, cast("Any", x))
     if isinstance(x, (bool, int, float)):
         return number(who, x, like._spec)
     raise TypeError(

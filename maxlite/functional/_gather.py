@@ -17,7 +17,7 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import INTEGERS
 from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._index import known_values, wide_positions
+from maxlite.functional._index import check_positions, known_values, wide_positions
 from maxlite.functional._infer import check_dtype, normal_axis, shape_text
 from maxlite.sharding.rules import gather_nd_rule, gather_rule
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 def _gather(x: jax.Array, indices: jax.Array, *, axis: int) -> jax.Array:
-    _check_not_empty("gather", x.shape[axis : axis + 1], indices)
+    check_not_empty("gather", x.shape[axis : axis + 1], indices)
     return jnp.take(x, wide_positions(indices), axis, mode="fill")
 
 
-def _check_not_empty(who: str, sizes: tuple[Any, ...], indices: jax.Array) -> None:
+def check_not_empty(who: str, sizes: tuple[Any, ...], indices: jax.Array) -> None:
     """Refuses to pick from nothing, where not even a wrong element could be had."""
     picked = all(not isinstance(n, int) or n > 0 for n in indices.shape)
     if picked and any(isinstance(n, int) and n == 0 for n in sizes):
@@ -52,7 +52,7 @@ def _gather_nd(x: jax.Array, indices: jax.Array, *, batch_dims: int) -> jax.Arra
     def pick(x: jax.Array, indices: jax.Array) -> jax.Array:
         if not indices.shape[-1]:
             return jnp.broadcast_to(x, (*indices.shape[:-1], *x.shape))
-        _check_not_empty("gather_nd", x.shape[: indices.shape[-1]], indices)
+        check_not_empty("gather_nd", x.shape[: indices.shape[-1]], indices)
         vectors = jnp.moveaxis(wide_positions(indices), -1, 0)
         return x.at[tuple(vectors)].get(mode="fill")
 
@@ -130,7 +130,7 @@ def gather(input: Tensor, indices: Tensor, axis: int) -> Tensor:
     as_tensor("gather", indices, "indices")
     at = normal_axis("gather", axis, input.rank, IndexError)
     if indices.dtype in INTEGERS:
-        _check_range("gather", indices, (input._spec.shape[at],))
+        check_range("gather", indices, (input._spec.shape[at],))
     return apply(_GATHER, (input, indices), at)
 
 
@@ -165,11 +165,11 @@ def gather_nd(input: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     if indices.rank and indices.dtype in INTEGERS:
         length = indices._spec.shape[-1]
         if isinstance(length, int) and first + length <= input.rank:
-            _check_range("gather_nd", indices, input._spec.shape[first:][:length])
+            check_range("gather_nd", indices, input._spec.shape[first:][:length])
     return apply(_GATHER_ND, (input, indices), first)
 
 
-def _check_range(who: str, indices: Tensor, sizes: tuple[int | Dim, ...]) -> None:
+def check_range(who: str, indices: Tensor, sizes: tuple[int | Dim, ...]) -> None:
     """Refuses positions out of range where they can be read at no cost.
 
     Args:
@@ -182,9 +182,4 @@ def _check_range(who: str, indices: Tensor, sizes: tuple[int | Dim, ...]) -> Non
         return
     columns = [values] if len(sizes) == 1 else np.moveaxis(values, -1, 0)
     for column, size in zip(columns, sizes, strict=True):
-        least, most = int(column.min()), int(column.max())
-        if isinstance(size, int) and not (-size <= least and most < size):
-            raise ValueError(
-                f"{who}: indices must be from -{size} to {size} - 1, got {least} to "
-                f"{most}. Clamp them, or use mod."
-            )
+        check_positions(who, column, size)

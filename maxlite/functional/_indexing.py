@@ -3,36 +3,45 @@
 Bounds are strict: nothing is clipped. Where sizes are symbolic they are checked when
 the program meets new sizes; a position that is itself a tensor can only be checked
 where its value is at hand, outside of a program.
+
+Beyond the reference: slices with a negative step; tensors and numpy arrays of positions
+or of bools as indices, with numpy's meaning; and what is written may be a number, a
+list or an array, and broadcasts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
+import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor, write
-from maxlite.functional._index import Cut, Step, cuts_of, read_index, sliced_shape
-from maxlite.functional._infer import shape_text
+from maxlite.functional._advanced_index import read_picked, write_picked
+from maxlite.functional._dispatch import apply, as_operand, as_tensor, write
+from maxlite.functional._index import Step, cuts_of, sliced_shape
+from maxlite.functional._index_parts import check_value, put_part, take_part
+from maxlite.functional._index_reading import read_index
 from maxlite.sharding.rules import slice_rule, slice_update_rule
+from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maxlite.dtype import DType
+    from maxlite.functional._dispatch import Operand
     from maxlite.graph._spec import Spec
-    from maxlite.tensor._tensor import Tensor
 
     Index = tuple[Step, ...]
+    Value = Tensor | float | np.ndarray | Sequence[Any]
 
 
 def _slice(x: jax.Array, *positions: jax.Array, index: Index) -> jax.Array:
     cuts = cuts_of("x[...]", x.shape, index, positions)
-    taken = _strided(_block(x, cuts), cuts)
-    taken = lax.squeeze(taken, [i for i, cut in enumerate(cuts) if not cut.kept])
+    dropped = [i for i, cut in enumerate(cuts) if not cut.kept]
+    taken = lax.squeeze(take_part(x, cuts), dropped)
     present = [kind for kind, *_ in index if kind not in ("int", "dynamic")]
     return lax.expand_dims(taken, [i for i, k in enumerate(present) if k == "new"])
 
@@ -45,59 +54,17 @@ def _slice_update(
     x: jax.Array, value: jax.Array, *positions: jax.Array, index: Index
 ) -> jax.Array:
     cuts = cuts_of("x[...] =", x.shape, index, positions, IndexError)
-    value = lax.expand_dims(value, [i for i, cut in enumerate(cuts) if not cut.kept])
-    if all(cut.step == 1 and cut.bounded for cut in cuts):
-        return _written(x, value, cuts)
-    # Between the elements written, and where a position is out of range, the old
-    # ones stay.
-    gaps = [(0, 0, cut.step - 1) for cut in cuts]
-    written = lax.pad(jnp.ones(value.shape, jnp.bool_), jnp.bool_(False), gaps)
-    for cut, size in zip(cuts, x.shape, strict=True):
-        if not cut.bounded:
-            limit = jnp.asarray(size, jnp.int64)
-            written &= (cut.start >= 0) & (cut.start < limit)
-    spread = lax.pad(value, jnp.zeros((), x.dtype), gaps)
-    block = jnp.where(written, spread, _block(x, cuts))
-    return _written(x, block, cuts)
+    value = jnp.broadcast_to(value, [cut.length for cut in cuts if cut.kept])
+    dropped = [i for i, cut in enumerate(cuts) if not cut.kept]
+    return put_part(x, lax.expand_dims(value, dropped), cuts)
 
 
 def _infer_slice_update(
     x: Spec, value: Spec, *positions: Spec, index: Index
 ) -> tuple[DType, Any]:
     cuts = cuts_of("x[...] =", x.shape, index, error=IndexError)
-    wanted = sliced_shape(index, cuts)
-    if value.shape != wanted or value.dtype is not x.dtype:
-        raise ValueError(
-            "x[...] =: the value must have dtype and shape of the slice, "
-            f"{x.dtype.name}{shape_text(wanted)}, got "
-            f"{value.dtype.name}{shape_text(value.shape)}. Cast or broadcast it."
-        )
+    check_value(x, value, sliced_shape(index, cuts))
     return x.dtype, x.shape
-
-
-def _starts(cuts: Sequence[Cut]) -> list[jax.Array]:
-    return [jnp.asarray(cut.start, jnp.int64) for cut in cuts]
-
-
-def _block(x: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
-    """Takes the smallest block that holds everything that the cuts keep."""
-    spans = [cut.span for cut in cuts]
-    if any(cut.moving for cut in cuts):
-        return lax.dynamic_slice(x, _starts(cuts), spans, allow_negative_indices=False)
-    starts = [cut.start for cut in cuts]
-    stops = [start + span for start, span in zip(starts, spans, strict=True)]
-    return lax.slice(x, starts, stops)
-
-
-def _written(x: jax.Array, block: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
-    starts = _starts(cuts)
-    return lax.dynamic_update_slice(x, block, starts, allow_negative_indices=False)
-
-
-def _strided(block: jax.Array, cuts: Sequence[Cut]) -> jax.Array:
-    if all(cut.step == 1 for cut in cuts):
-        return block
-    return lax.slice(block, (0,) * len(cuts), block.shape, [cut.step for cut in cuts])
 
 
 _SLICE = register(
@@ -128,46 +95,60 @@ def slice_tensor(x: Tensor, indices: Any) -> Tensor:
         x: Any shape.
         indices: One entry per axis from the left; a list is read as a tuple. An int
             drops its axis, and counts from the end when negative. A slice keeps a
-            range; its bounds are ints, or Dims, which count from the front. ``None``
-            adds an axis, one ``Ellipsis`` stands for the axes in between. A Tensor of
-            rank 0 is a position known only at run time.
+            range, backwards with a negative step; its bounds are ints, or Dims, which
+            count from the front. ``None`` adds an axis, one ``Ellipsis`` stands for the
+            axes in between. A Tensor or a numpy array of integers picks positions; the
+            shapes of several broadcast. One of bools is a mask over as many axes as it
+            has: the positions of what it marks.
 
     Returns:
         A copy, dtype of ``x``. An axis with a bare ``:`` may be sharded, and stays so.
+        The axes of positions stand where the first of them is, or in front when a
+        slice, ``None`` or ``Ellipsis`` is in between. They are sharded as the positions
+        are.
 
     Raises:
-        ValueError: An index or a bound is out of range, or start is above stop; too
-            many indices; a step below 1. For symbolic sizes, when the program is first
-            called with sizes that do not fit.
+        ValueError: An index or a bound is out of range, or start is behind stop; too
+            many indices; a step of 0; a mask of another shape than its axes; positions
+            that do not broadcast. For symbolic sizes, when the program is first called
+            with sizes that do not fit.
         TypeError: Something that is no index.
 
     Note:
-        In a program, a position in a Tensor that is out of range is clamped.
+        In a program, a position in a Tensor of rank 0 that is out of range is clamped;
+        where another is, the result is as of :func:`gather`.
 
     Source: max.experimental.functional.slice_tensor.
 
     >>> from maxlite.tensor import Tensor
-    >>> Tensor([[1.0, 2.0], [3.0, 4.0]])[:, -1].to_numpy().tolist()
+    >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> x[:, -1].to_numpy().tolist()
     [2.0, 4.0]
+    >>> x[x > 1.5].to_numpy().tolist()
+    [2.0, 3.0, 4.0]
     """
     as_tensor("slice_tensor", x)
-    index, positions = read_index("x[...]", x, indices)
-    return apply(_SLICE, (x, *positions), index)
+    reading = read_index("x[...]", x, indices)
+    if reading.in_front is not None:
+        return read_picked(x, reading)
+    return apply(_SLICE, (x, *reading.operands), reading.steps)
 
 
 @front
-def buffer_store(destination: Tensor, source: Tensor) -> None:
+def buffer_store(destination: Tensor, source: Value) -> None:
     """Writes over a whole tensor, in place.
 
     Every name of the tensor sees it; values computed from it before keep theirs.
 
     Args:
         destination: A tensor, or in a program a ``BufferLayout`` argument.
-        source: Same shape and dtype.
+        source: A tensor of the same dtype, or numbers that it can hold, alone or in
+            lists or a numpy array; broadcasts to the shape of ``destination``.
 
     Raises:
-        TypeError: An argument is no tensor, or ``destination`` cannot be written to.
-        ValueError: Shapes or dtypes differ.
+        TypeError: ``source`` is no number, or ``destination`` is no tensor or cannot be
+            written to.
+        ValueError: The shape does not broadcast, or dtypes differ.
 
     Source: max.experimental.functional.buffer_store.
 
@@ -178,42 +159,72 @@ def buffer_store(destination: Tensor, source: Tensor) -> None:
     [3.0, 4.0]
     """
     as_tensor("buffer_store", destination, "destination")
-    as_tensor("buffer_store", source, "source")
-    write(_SLICE_UPDATE, destination, (source,), ())
+    value = _as_value("buffer_store", source, destination)
+    write(_SLICE_UPDATE, (destination, value), ())
 
 
 @front
-def buffer_store_slice(destination: Tensor, source: Tensor, indices: Any) -> None:
+def buffer_store_slice(destination: Tensor, source: Value, indices: Any) -> None:
     """Writes over a part of a tensor, in place; what ``x[...] = value`` calls.
 
     Args:
         destination: A tensor, or in a program a ``BufferLayout`` argument.
-        source: Shape of ``destination[indices]``, same dtype.
+        source: A tensor of the same dtype, or numbers that it can hold, alone or in
+            lists or a numpy array; broadcasts to the shape of ``destination[indices]``.
         indices: As in :func:`slice_tensor`, without ``None``.
 
     Raises:
-        TypeError: An argument is no tensor, or ``destination`` cannot be written to.
+        TypeError: ``source`` is no number, or ``destination`` is no tensor or cannot be
+            written to.
         IndexError: An index or a bound is out of range.
         ValueError: Shape or dtype do not fit, or there is a ``None``.
         ShardingError: The write would move ``destination`` to another placement.
 
     Note:
         In a program, a write at a position in a Tensor that is out of range is left
-        out.
+        out. Of several values for one element the last one stays on a CPU, any of them
+        elsewhere.
 
     Source: max.experimental.functional.buffer_store_slice.
 
     >>> from maxlite.tensor import Tensor
     >>> x = Tensor([1.0, 2.0, 3.0])
     >>> x[1:] = Tensor([8.0, 9.0])
+    >>> x[x > 8.5] = 0
     >>> x.to_numpy().tolist()
-    [1.0, 8.0, 9.0]
+    [1.0, 8.0, 0.0]
     """
     as_tensor("buffer_store_slice", destination, "destination")
-    as_tensor("x[...] =", source, "value")
-    index, positions = read_index("x[...] =", destination, indices, IndexError)
-    if ("new",) in index:
+    value = _as_value("x[...] =", source, destination)
+    reading = read_index("x[...] =", destination, indices, IndexError)
+    if ("new",) in reading.steps:
         raise ValueError(
             "x[...] =: None adds no axis where a value is written. Leave it out."
         )
-    write(_SLICE_UPDATE, destination, (source, *positions), index)
+    if reading.in_front is not None:
+        write_picked(destination, value, reading)
+    else:
+        write(_SLICE_UPDATE, (destination, value, *reading.operands), reading.steps)
+
+
+def _as_value(who: str, value: Any, like: Tensor) -> Operand:
+    """Coerces what is written: numbers take the dtype that is there already."""
+    if isinstance(value, (list, tuple)):
+        value = _as_array(who, cast("Sequence[Any]", value))
+    return as_operand(who, value, like)
+
+
+def _as_array(who: str, values: Sequence[Any]) -> np.ndarray:
+    try:
+        array = np.array(values)
+    except ValueError:
+        raise ValueError(
+            f"{who}: nested lists must have one length per axis, got a ragged list. "
+            "Pad the shorter ones."
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{who}: a list must hold numbers, got {array.dtype}. Pass numbers, nested "
+            "lists of numbers, a numpy array or a Tensor."
+        )
+    return array

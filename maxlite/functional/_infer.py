@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numbers
+import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 from maxlite.dtype import BOOL, FLOATS, INTEGERS, NUMBERS, SIGNED, DType, promote
 
@@ -16,10 +19,14 @@ if TYPE_CHECKING:
 SIGNED_NUMBERS = SIGNED | FLOATS
 """What can be negative."""
 
+BITS = INTEGERS | BOOL
+"""What consists of bits that mean something one by one."""
+
 _NAMES = {
     BOOL: "bool",
     FLOATS: "floating",
     INTEGERS: "integer",
+    BITS: "integer or bool",
     NUMBERS: "integer or floating",
     SIGNED_NUMBERS: "signed integer or floating",
 }
@@ -85,6 +92,33 @@ def shape_text(shape: Sequence[object]) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
+def whole_number(who: str, value: Any, name: str) -> int:
+    """Checks that an argument is an int.
+
+    Raises:
+        TypeError: It is something else, also a bool.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{who}: {name} must be an int, got {type(value).__name__}.")
+    return operator.index(value)
+
+
+def real_number(who: str, value: Any, name: str) -> float:
+    """Checks that an argument is a number, and makes it a float.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{who}: {name} must be a number, got {type(value).__name__}.")
+    return float(value)
+
+
+def one_or_several(value: Any) -> list[Any]:
+    """Lists what an argument holds, which may be one item by itself."""
+    return list(cast("Any", value)) if isinstance(value, Iterable) else [value]
+
+
 def normal_axis(
     who: str, axis: int, rank: int, error: type[Exception] = ValueError
 ) -> int:
@@ -94,9 +128,7 @@ def normal_axis(
         ValueError: Or ``error``, when there is no such axis.
         TypeError: ``axis`` is no int.
     """
-    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-        raise TypeError(f"{who}: axis must be an int, got {type(axis).__name__}.")
-    index = axis.__index__()
+    index = whole_number(who, axis, "axis")
     if not rank:
         raise error(f"{who}: axis must exist, got {axis} for a tensor of rank 0.")
     if not -rank <= index < rank:

@@ -12,21 +12,19 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.functional._dispatch import Operand, apply, as_operand, as_tensor
-from maxlite.functional._infer import normal_axis, shape_text
-from maxlite.functional._reshape import flatten
+from maxlite.functional._infer import shape_text
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_dim, compact_shape
+from maxlite.graph._shape import compact_shape
 from maxlite.sharding.rules import (
     band_part_rule,
     pad_rule,
-    repeat_interleave_rule,
     tile_rule,
 )
 from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:
     from maxlite.dtype import DType
-    from maxlite.graph import DimLike, ShapeLike
+    from maxlite.graph import ShapeLike
     from maxlite.graph._shape import CompactShape
     from maxlite.graph._spec import Spec
 
@@ -44,19 +42,6 @@ def _tile(x: jax.Array, *, repeats: tuple[Any, ...]) -> jax.Array:
 def _infer_tile(x: Spec, *, repeats: CompactShape) -> tuple[DType, Any]:
     pairs = zip(x.shape, repeats, strict=True)
     return x.dtype, compact_shape(size * times for size, times in pairs)
-
-
-def _repeat_interleave(x: jax.Array, *, repeats: int, axis: int) -> jax.Array:
-    shape: tuple[Any, ...] = x.shape
-    before, size, after = shape[:axis], shape[axis], shape[axis + 1 :]
-    spread = jnp.expand_dims(x, axis + 1)
-    spread = jnp.broadcast_to(spread, (*before, size, repeats, *after))
-    return jnp.reshape(spread, (*before, size * repeats, *after))
-
-
-def _infer_repeat_interleave(x: Spec, *, repeats: int, axis: int) -> tuple[DType, Any]:
-    size = compact_dim(x.shape[axis] * repeats)
-    return x.dtype, (*x.shape[:axis], size, *x.shape[axis + 1 :])
 
 
 def _pad(
@@ -117,15 +102,6 @@ _TILE = register(
         params=("repeats",),
     )
 )
-_REPEAT_INTERLEAVE = register(
-    Op(
-        name="repeat_interleave",
-        fn=_repeat_interleave,
-        infer=_infer_repeat_interleave,
-        rule=repeat_interleave_rule,
-        params=("repeats", "axis"),
-    )
-)
 _PAD = register(
     Op(
         name="pad",
@@ -174,52 +150,6 @@ def tile(x: Tensor, repeats: ShapeLike) -> Tensor:
             "to repeat it along more axes."
         )
     return apply(_TILE, (x,), times)
-
-
-@front
-def repeat_interleave(
-    x: Tensor,
-    repeats: int | Tensor,
-    axis: int | None = None,
-    out_dim: DimLike | None = None,
-) -> Tensor:
-    """Repeats each element, next to itself.
-
-    Args:
-        x: Any shape.
-        repeats: How often, 1 or more.
-        axis: Along which axis; None flattens first.
-        out_dim: Size of the result for repeats that are a tensor; ignored for an int.
-
-    Raises:
-        ValueError: ``repeats`` is below 1, or there is no such axis.
-        NotImplementedError: ``repeats`` is a tensor.
-        TypeError: ``repeats`` is something else.
-
-    Source: max.experimental.functional.repeat_interleave.
-
-    >>> repeat_interleave(Tensor([1.0, 2.0]), 2).to_numpy().tolist()
-    [1.0, 1.0, 2.0, 2.0]
-    """
-    as_tensor("repeat_interleave", x)
-    if isinstance(repeats, Tensor):
-        raise NotImplementedError(
-            "repeat_interleave: repeats must be an int, a tensor is not supported. "
-            "Gather the elements with an index that repeats them."
-        )
-    if isinstance(repeats, bool) or not hasattr(repeats, "__index__"):
-        raise TypeError(
-            f"repeat_interleave: repeats must be an int, got {type(repeats).__name__}."
-        )
-    if repeats < 1:
-        raise ValueError(
-            f"repeat_interleave: repeats must be 1 or more, got {repeats}. Slice to "
-            "drop elements."
-        )
-    if axis is None:
-        x, axis = flatten(x), 0
-    at = normal_axis("repeat_interleave", axis, x.rank)
-    return apply(_REPEAT_INTERLEAVE, (x,), operator.index(repeats), at)
 
 
 @front

@@ -30,8 +30,10 @@ from maxlite.sharding.rules import unary_rule
 from maxlite.tensor._defaults import as_mapping, defaults
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from maxlite.driver import Device
-    from maxlite.graph import DeviceRef, ShapeLike
+    from maxlite.graph import DeviceRef, Graph, ShapeLike
     from maxlite.graph._graph import TensorValue
     from maxlite.graph._spec import Spec
     from maxlite.sharding import DeviceMapping, DeviceMesh
@@ -69,8 +71,8 @@ def _key(seed: jax.Array) -> jax.Array:
     """Makes JAX's key of a seed, of one kind whatever JAX's default is."""
     halves = jnp.stack([seed >> np.uint64(32), seed & np.uint64(0xFFFF_FFFF)])
     data = halves.astype(jnp.uint32)
-    key: Any = jax.random.wrap_key_data(data, impl="threefry2x32")
-    return key
+    wrap: Callable[..., jax.Array] = jax.random.wrap_key_data
+    return wrap(data, impl="threefry2x32")
 
 
 def _infer_draw(
@@ -133,11 +135,39 @@ def traced_seed(
     return moved
 
 
-def _take_seed(mesh: DeviceMesh) -> Tensor:
+def take_seed(mesh: DeviceMesh, draws: int = 1) -> Tensor:
+    """Takes a seed for draws on a mesh, here and now or in the current trace."""
     ctx = graph_context()
     if ctx is None:
-        return seed_tensor(mesh)
-    return ctx.create_unrealized((traced_seed(ctx, seed_spec(mesh)),))
+        return seed_tensor(mesh, draws)
+    return ctx.create_unrealized((traced_seed(ctx, seed_spec(mesh), draws),))
+
+
+def seeds_of(graphs: Sequence[Graph], draws: int) -> list[Tensor]:
+    """Takes a seed for bodies of a node, if one draws; then they all have one.
+
+    Args:
+        graphs: The bodies, recorded.
+        draws: How many draws it is for.
+    """
+    found = [graph.seed.spec for graph in graphs if graph.seed is not None]
+    if not found:
+        return []
+    wide = next((spec for spec in found if spec.is_distributed), found[0])
+    for graph in graphs:
+        graph.draw(wide, 0)
+    return [take_seed(wide.mapping.mesh, draws)]
+
+
+def forked(seed: jax.Array) -> jax.Array:
+    """Starts a sequence of its own: for draws whose number is not known."""
+    return jax.random.bits(_key(seed), (), jnp.uint64)
+
+
+def advanced(seed: jax.Array, count: int) -> jax.Array:
+    """Moves a seed on by some steps."""
+    multiplier, increment = steps(count)
+    return _advance(seed, multiplier=multiplier, increment=increment)
 
 
 def _draw(
@@ -152,7 +182,7 @@ def _draw(
     mapping, sizes = as_mapping(to), compact_shape(shape)
     check_shape(op.name, sizes, mapping)
     numbers = [number_of(op.name, x, chosen, mapping) for x in (first, second)]
-    return apply(op, (_take_seed(mapping.mesh), *numbers), sizes, mapping)
+    return apply(op, (take_seed(mapping.mesh), *numbers), sizes, mapping)
 
 
 @front

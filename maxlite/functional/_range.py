@@ -110,7 +110,7 @@ def range(
     chosen, _ = defaults(dtype)
     mapping = as_mapping(device)
     size = _range_size(start, stop, step, out_dim)
-    operands = tuple(_range_operand(x, chosen, mapping) for x in (start, step))
+    operands = tuple(bound_operand("range", x, chosen, mapping) for x in (start, step))
     return apply(_RANGE, operands, size, chosen, mapping)
 
 
@@ -174,17 +174,25 @@ def from_dim(dim: DimLike) -> Tensor:
     return apply(_FROM_DIM, (), size, as_mapping(None))
 
 
-def _range_operand(x: Any, dtype: DType, mapping: DeviceMapping) -> Operand:
+def bound_operand(who: str, x: Any, dtype: DType, mapping: DeviceMapping) -> Operand:
+    """Makes the operand of a bound: a number, a Dim or a tensor of rank 0.
+
+    Args:
+        who: The op.
+        x: The bound.
+        dtype: What a number must fit; floats are not rounded to it yet.
+        mapping: Where the result is made.
+    """
     if isinstance(x, Tensor):
         if x.rank:
             raise ValueError(
-                f"range: a bound must have rank 0, got shape {x.shape}. Index it first."
+                f"{who}: a bound must have rank 0, got shape {x.shape}. Index it first."
             )
         return x
     if isinstance(x, Dim):
         return from_dim(x)
     exact = DType.float64 if dtype in FLOATS else dtype
-    return number_of("range", x, exact, mapping)
+    return number_of(who, x, exact, mapping)
 
 
 def _range_size(start: Any, stop: Any, step: Any, out_dim: Any) -> int | Dim:

@@ -10,6 +10,8 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
 from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._infer import whole_number
+from maxlite.functional._precision import in_float32
 from maxlite.functional._unary import unary_row
 from maxlite.sharding.rules import unary_rule
 
@@ -18,9 +20,14 @@ if TYPE_CHECKING:
     from maxlite.tensor._tensor import Tensor
 
 
+@in_float32
+def _round(x: jax.Array, *, decimals: int) -> jax.Array:
+    return jnp.round(x, decimals)
+
+
 _CEIL = unary_row("ceil", jnp.ceil)
 _FLOOR = unary_row("floor", jnp.floor)
-_ROUND = unary_row("round", jnp.round)
+_ROUND = unary_row("round", _round, params=("decimals",))
 _TRUNC = unary_row("trunc", jnp.trunc)
 
 
@@ -98,22 +105,26 @@ def floor(x: Tensor) -> Tensor:
 
 
 @front
-def round(x: Tensor) -> Tensor:
+def round(x: Tensor, *, decimals: int = 0) -> Tensor:
     """Rounds to whole numbers, halves to the even one.
 
     Args:
         x: Any shape; floats.
+        decimals: Places to keep after the decimal point, or before it when negative.
 
     Raises:
-        TypeError: ``x`` is no float.
+        TypeError: ``x`` is no float, or ``decimals`` is no int.
 
-    Source: max.experimental.functional.round.
+    Source: max.experimental.functional.round; decimals is ours, as in numpy's round.
 
     >>> from maxlite.tensor import Tensor
     >>> round(Tensor([0.5, 1.5])).to_numpy().tolist()
     [0.0, 2.0]
+    >>> round(Tensor([1.25]), decimals=1).item()
+    1.2000000476837158
     """
-    return apply(_ROUND, (as_tensor("round", x),))
+    places = whole_number("round", decimals, "decimals")
+    return apply(_ROUND, (as_tensor("round", x),), places)
 
 
 @front

@@ -10,7 +10,7 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import normal_axis, shape_text
+from maxlite.functional._infer import normal_axis, one_or_several, shape_text
 from maxlite.sharding.rules import (
     permute_rule,
     squeeze_rule,
@@ -197,3 +197,42 @@ def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
             f"{list(dims)}. List them all."
         )
     return apply(_PERMUTE, (x,), order)
+
+
+@front
+def moveaxis(
+    x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]
+) -> Tensor:
+    """Moves axes to other places; the rest stay in order.
+
+    Args:
+        x: Any shape.
+        source: One axis or several; negative ones count from the end.
+        destination: Where they are in the result, one for each.
+
+    Raises:
+        TypeError: ``x`` is no tensor, or an axis is no int.
+        ValueError: There is no such axis, one is named twice, or they do not pair.
+
+    Source: ours; numpy's moveaxis.
+
+    >>> from maxlite.tensor import Tensor
+    >>> moveaxis(Tensor([[[1.0, 2.0]]]), -1, 0).to_numpy().tolist()
+    [[[1.0]], [[2.0]]]
+    """
+    as_tensor("moveaxis", x)
+    taken, put = (
+        [normal_axis("moveaxis", axis, x.rank) for axis in one_or_several(side)]
+        for side in (source, destination)
+    )
+    if len(taken) != len(put) or any(
+        len(set(side)) < len(side) for side in (taken, put)
+    ):
+        raise ValueError(
+            "moveaxis: source and destination must pair, each axis named once, got "
+            f"{taken} and {put}. List a destination for each source."
+        )
+    order = [axis for axis in range(x.rank) if axis not in taken]
+    for place, axis in sorted(zip(put, taken, strict=True)):
+        order.insert(place, axis)
+    return permute(x, order)

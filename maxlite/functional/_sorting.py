@@ -1,7 +1,9 @@
 """Ops that order the elements along one tensor axis.
 
 Equal elements keep their order, the lower index first; -0.0 equals 0.0. NaN counts as
-the largest, as numpy sorts it.
+the largest, as numpy sorts it: the last one upwards, the first one downwards.
+
+Beyond the reference: ``sort``, and ``argsort`` along an axis.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._infer import normal_axis, shape_text
-from maxlite.sharding.rules import all_replicated_rule, top_k_rule
+from maxlite.sharding.rules import along_axis_rule, top_k_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,17 +28,23 @@ if TYPE_CHECKING:
     from maxlite.tensor._tensor import Tensor
 
 
-def _argsort(x: jax.Array, *, ascending: bool) -> jax.Array:
-    return jnp.argsort(x, descending=not ascending).astype(jnp.int64)
+def _argsort(x: jax.Array, *, ascending: bool, axis: int) -> jax.Array:
+    return jnp.argsort(x, axis, descending=not ascending).astype(jnp.int64)
 
 
-def _infer_argsort(x: Spec, *, ascending: bool) -> tuple[DType, Any]:
-    if x.rank != 1:
-        raise ValueError(
-            f"argsort: x must have one axis, got {shape_text(x.shape)}. Flatten it, or "
-            "use top_k along an axis."
-        )
+def _infer_argsort(x: Spec, *, ascending: bool, axis: int) -> tuple[DType, Any]:
     return DType.int64, x.shape
+
+
+def _sort(x: jax.Array, *, axis: int, descending: bool) -> jax.Array:
+    if not descending:
+        return jnp.sort(x, axis)
+    # Turned round before and after, so that equal elements (zeros) keep their order.
+    return jnp.flip(jnp.sort(jnp.flip(x, axis), axis), axis)
+
+
+def _infer_sort(x: Spec, *, axis: int, descending: bool) -> tuple[DType, Any]:
+    return x.dtype, x.shape
 
 
 def _selection_row(name: str, choose: Callable[..., jax.Array]) -> Op:
@@ -98,8 +106,17 @@ _ARGSORT = register(
         name="argsort",
         fn=_argsort,
         infer=_infer_argsort,
-        rule=all_replicated_rule,
-        params=("ascending",),
+        rule=along_axis_rule,
+        params=("ascending", "axis"),
+    )
+)
+_SORT = register(
+    Op(
+        name="sort",
+        fn=_sort,
+        infer=_infer_sort,
+        rule=along_axis_rule,
+        params=("axis", "descending"),
     )
 )
 _TOP_K = _selection_row("top_k", _largest)
@@ -114,20 +131,22 @@ def _select(op: Op, x: Any, k: Any, axis: int) -> tuple[Tensor, Tensor]:
 
 
 @front
-def argsort(x: Tensor, ascending: bool = True) -> Tensor:
-    """Finds the indices that would sort a vector.
+def argsort(x: Tensor, ascending: bool = True, axis: int | None = None) -> Tensor:
+    """Finds the indices that would sort a tensor along one axis.
 
     Args:
-        x: Shape ``[n]``.
+        x: Shape ``[*batch, n, *rest]``, with ``n`` at ``axis``.
         ascending: Whether the smallest comes first. Equal elements keep their order
             either way.
+        axis: A negative one counts from the end. It may be left out for a vector only.
 
     Returns:
-        Shape ``[n]``, int64. NaN counts as the largest.
+        Shape of ``x``, int64. NaN counts as the largest. The axis must be whole, the
+        others may be sharded.
 
     Raises:
-        TypeError: ``x`` is no tensor.
-        ValueError: ``x`` has not one axis.
+        TypeError: ``x`` is no tensor, or ``axis`` no int.
+        ValueError: There is no such axis, or it is left out and ``x`` is no vector.
 
     Source: max.experimental.functional.argsort.
 
@@ -135,7 +154,43 @@ def argsort(x: Tensor, ascending: bool = True) -> Tensor:
     >>> argsort(Tensor([3.0, 1.0, 2.0])).to_numpy().tolist()
     [1, 2, 0]
     """
-    return apply(_ARGSORT, (as_tensor("argsort", x),), bool(ascending))
+    as_tensor("argsort", x)
+    if axis is None:
+        if x.rank != 1:
+            raise ValueError(
+                f"argsort: x must have one axis, got {shape_text(x._spec.shape)}. Pass "
+                "axis, or flatten it."
+            )
+        axis = 0
+    return apply(_ARGSORT, (x,), bool(ascending), normal_axis("argsort", axis, x.rank))
+
+
+@front
+def sort(x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
+    """Sorts the elements along one axis.
+
+    Args:
+        x: Shape ``[*batch, n, *rest]``, with ``n`` at ``axis``.
+        axis: A negative one counts from the end.
+        descending: Whether the largest comes first. Equal elements keep their order
+            either way.
+
+    Returns:
+        Shape and dtype of ``x``. NaN counts as the largest. The axis must be whole, the
+        others may be sharded.
+
+    Raises:
+        TypeError: ``x`` is no tensor, or ``axis`` no int.
+        ValueError: There is no such axis.
+
+    Source: ours; numpy's sort.
+
+    >>> from maxlite.tensor import Tensor
+    >>> sort(Tensor([3.0, 1.0, 2.0])).to_numpy().tolist()
+    [1.0, 2.0, 3.0]
+    """
+    as_tensor("sort", x)
+    return apply(_SORT, (x,), normal_axis("sort", axis, x.rank), bool(descending))
 
 
 @front

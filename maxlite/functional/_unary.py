@@ -1,16 +1,21 @@
-"""Ops on one tensor, element by element."""
+"""Ops on one tensor, element by element: signs, powers and roots.
+
+Beyond the reference: ``positive``, ``reciprocal``, ``sign`` and ``square``.
+"""
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.dtype import BOOL, FLOATS, DType
+from maxlite.dtype import FLOATS, NUMBERS, DType
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._infer import SIGNED_NUMBERS, check_dtype
+from maxlite.functional._precision import in_float32
 from maxlite.sharding.rules import linear_unary_rule, unary_rule
 
 if TYPE_CHECKING:
@@ -47,21 +52,13 @@ def unary_row(
 
 
 _ABS = unary_row("abs", jnp.abs, SIGNED_NUMBERS)
-_ACOS = unary_row("acos", jnp.arccos)
-_ATANH = unary_row("atanh", jnp.arctanh)
-_COS = unary_row("cos", jnp.cos)
 _ERF = unary_row("erf", lax.erf)
-_EXP = unary_row("exp", jnp.exp)
-_IS_INF = unary_row("is_inf", jnp.isinf, FLOATS, to=DType.bool)
-_IS_NAN = unary_row("is_nan", jnp.isnan, FLOATS, to=DType.bool)
-_LOG = unary_row("log", jnp.log)
-_LOG1P = unary_row("log1p", jnp.log1p)
-_LOGICAL_NOT = unary_row("logical_not", jnp.logical_not, BOOL, error=ValueError)
 _NEGATE = unary_row("negate", jnp.negative, SIGNED_NUMBERS, rule=linear_unary_rule)
+_RECIPROCAL = unary_row("reciprocal", in_float32(jnp.reciprocal))
 _RSQRT = unary_row("rsqrt", lax.rsqrt)
-_SIN = unary_row("sin", jnp.sin)
+_SIGN = unary_row("sign", jnp.sign, NUMBERS)
 _SQRT = unary_row("sqrt", jnp.sqrt)
-_TANH = unary_row("tanh", jnp.tanh)
+_SQUARE = unary_row("square", jnp.square, NUMBERS)
 
 
 @front
@@ -87,63 +84,6 @@ def abs(x: Tensor) -> Tensor:
 
 
 @front
-def acos(x: Tensor) -> Tensor:
-    """Computes the arc cosine, in radians from 0 to pi; NaN outside -1 to 1.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.acos.
-
-    >>> from maxlite.tensor import Tensor
-    >>> acos(Tensor([1.0])).item()
-    0.0
-    """
-    return apply(_ACOS, (as_tensor("acos", x),))
-
-
-@front
-def atanh(x: Tensor) -> Tensor:
-    """Computes the inverse hyperbolic tangent: infinite at 1, NaN beyond.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.atanh.
-
-    >>> from maxlite.tensor import Tensor
-    >>> atanh(Tensor([0.0])).item()
-    0.0
-    """
-    return apply(_ATANH, (as_tensor("atanh", x),))
-
-
-@front
-def cos(x: Tensor) -> Tensor:
-    """Computes the cosine of angles in radians.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.cos.
-
-    >>> from maxlite.tensor import Tensor
-    >>> cos(Tensor([0.0])).item()
-    1.0
-    """
-    return apply(_COS, (as_tensor("cos", x),))
-
-
-@front
 def erf(x: Tensor) -> Tensor:
     """Computes the Gauss error function.
 
@@ -160,127 +100,6 @@ def erf(x: Tensor) -> Tensor:
     0.0
     """
     return apply(_ERF, (as_tensor("erf", x),))
-
-
-@front
-def exp(x: Tensor) -> Tensor:
-    """Computes the exponential function.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.exp.
-
-    >>> from maxlite.tensor import Tensor
-    >>> exp(Tensor([0.0])).item()
-    1.0
-    """
-    return apply(_EXP, (as_tensor("exp", x),))
-
-
-@front
-def is_inf(x: Tensor) -> Tensor:
-    """Tells which elements are infinite.
-
-    Args:
-        x: Any shape; floats.
-
-    Returns:
-        Bool, in the shape and placement of ``x``.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.is_inf.
-
-    >>> from maxlite.tensor import Tensor
-    >>> is_inf(Tensor([1.0, float("inf")])).to_numpy().tolist()
-    [False, True]
-    """
-    return apply(_IS_INF, (as_tensor("is_inf", x),))
-
-
-@front
-def is_nan(x: Tensor) -> Tensor:
-    """Tells which elements are not a number.
-
-    Args:
-        x: Any shape; floats.
-
-    Returns:
-        Bool, in the shape and placement of ``x``.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.is_nan.
-
-    >>> from maxlite.tensor import Tensor
-    >>> is_nan(Tensor([1.0, float("nan")])).to_numpy().tolist()
-    [False, True]
-    """
-    return apply(_IS_NAN, (as_tensor("is_nan", x),))
-
-
-@front
-def log(x: Tensor) -> Tensor:
-    """Computes the natural logarithm; NaN below 0.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.log.
-
-    >>> from maxlite.tensor import Tensor
-    >>> log(Tensor([1.0])).item()
-    0.0
-    """
-    return apply(_LOG, (as_tensor("log", x),))
-
-
-@front
-def log1p(x: Tensor) -> Tensor:
-    """Computes ``log(1 + x)``, exact for small ``x``.
-
-    Args:
-        x: Any shape; floats.
-
-    Raises:
-        TypeError: ``x`` is no float.
-
-    Source: max.experimental.functional.log1p.
-
-    >>> from maxlite.tensor import Tensor
-    >>> log1p(Tensor([0.0])).item()
-    0.0
-    """
-    return apply(_LOG1P, (as_tensor("log1p", x),))
-
-
-@front
-def logical_not(x: Tensor) -> Tensor:
-    """Inverts truth values.
-
-    Args:
-        x: Any shape; bool.
-
-    Raises:
-        ValueError: ``x`` is not bool; bits of integers are not inverted.
-
-    Source: max.experimental.functional.logical_not.
-
-    >>> from maxlite.tensor import Tensor
-    >>> from maxlite.dtype import DType
-    >>> logical_not(Tensor([True, False], dtype=DType.bool)).to_numpy().tolist()
-    [False, True]
-    """
-    return apply(_LOGICAL_NOT, (as_tensor("logical_not", x),))
 
 
 @front
@@ -303,6 +122,49 @@ def negate(x: Tensor) -> Tensor:
 
 
 @front
+def positive(x: Tensor) -> Tensor:
+    """Gives ``+x``: a tensor of its own with the same values.
+
+    Args:
+        x: Any shape; integers or floats.
+
+    Returns:
+        Shape, dtype and placement of ``x``; later writes to either do not show in the
+        other.
+
+    Raises:
+        TypeError: ``x`` is bool.
+
+    Source: ours; numpy's positive.
+
+    >>> from maxlite.tensor import Tensor
+    >>> positive(Tensor([-1.0])).item()
+    -1.0
+    """
+    check_dtype("positive", as_tensor("positive", x)._spec, NUMBERS)
+    return copy.copy(x)
+
+
+@front
+def reciprocal(x: Tensor) -> Tensor:
+    """Computes ``1 / x``; infinite at 0.
+
+    Args:
+        x: Any shape; floats.
+
+    Raises:
+        TypeError: ``x`` is no float.
+
+    Source: ours; numpy's reciprocal.
+
+    >>> from maxlite.tensor import Tensor
+    >>> reciprocal(Tensor([4.0])).item()
+    0.25
+    """
+    return apply(_RECIPROCAL, (as_tensor("reciprocal", x),))
+
+
+@front
 def rsqrt(x: Tensor) -> Tensor:
     """Computes ``1 / sqrt(x)``: infinite at 0, NaN below.
 
@@ -322,22 +184,22 @@ def rsqrt(x: Tensor) -> Tensor:
 
 
 @front
-def sin(x: Tensor) -> Tensor:
-    """Computes the sine of angles in radians.
+def sign(x: Tensor) -> Tensor:
+    """Gives 1, 0 or -1 as an element is above, at or below 0; NaN stays NaN.
 
     Args:
-        x: Any shape; floats.
+        x: Any shape; integers or floats.
 
     Raises:
-        TypeError: ``x`` is no float.
+        TypeError: ``x`` is bool.
 
-    Source: max.experimental.functional.sin.
+    Source: ours; numpy's sign.
 
     >>> from maxlite.tensor import Tensor
-    >>> sin(Tensor([0.0])).item()
-    0.0
+    >>> sign(Tensor([-2.5, 0.0])).to_numpy().tolist()
+    [-1.0, 0.0]
     """
-    return apply(_SIN, (as_tensor("sin", x),))
+    return apply(_SIGN, (as_tensor("sign", x),))
 
 
 @front
@@ -360,19 +222,19 @@ def sqrt(x: Tensor) -> Tensor:
 
 
 @front
-def tanh(x: Tensor) -> Tensor:
-    """Computes the hyperbolic tangent.
+def square(x: Tensor) -> Tensor:
+    """Multiplies each element by itself; integers wrap around.
 
     Args:
-        x: Any shape; floats.
+        x: Any shape; integers or floats.
 
     Raises:
-        TypeError: ``x`` is no float.
+        TypeError: ``x`` is bool.
 
-    Source: max.experimental.functional.tanh.
+    Source: ours; numpy's square.
 
     >>> from maxlite.tensor import Tensor
-    >>> tanh(Tensor([0.0])).item()
-    0.0
+    >>> square(Tensor([-3.0])).item()
+    9.0
     """
-    return apply(_TANH, (as_tensor("tanh", x),))
+    return apply(_SQUARE, (as_tensor("square", x),))

@@ -1,13 +1,16 @@
 """Symbolic sizes, and the types of tensors and buffers."""
 
+from maxlite.graph._building import BufferValue
 from maxlite.graph._dim import AlgebraicDim, Dim, DimLike, StaticDim, SymbolicDim
 from maxlite.graph._graph import Graph, TensorValue
 from maxlite.graph._shape import Shape, ShapeLike
 from maxlite.graph._type import BufferType, DeviceKind, DeviceRef, TensorType, Type
+from maxlite.graph._value_operators import Value
 
 __all__ = [
     "AlgebraicDim",
     "BufferType",
+    "BufferValue",
     "DeviceKind",
     "DeviceRef",
     "Dim",
@@ -20,4 +23,5 @@ __all__ = [
     "TensorType",
     "TensorValue",
     "Type",
+    "Value",
 ]

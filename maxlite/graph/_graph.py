@@ -10,16 +10,20 @@ computed by a node.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from maxlite._op_table import fronts
+from maxlite.graph._building import BufferValue, Building, buffer_of
 from maxlite.graph._dim import Dim
 from maxlite.graph._shape import Shape
 from maxlite.graph._spec import Spec
 from maxlite.graph._type import BufferType, DeviceRef, TensorType, Type
+from maxlite.graph._value_operators import ValueOperators
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     import jax
 
@@ -109,21 +113,57 @@ class Node:
         self.params = params
         self.inputs = inputs
         self.action: Any = action
-        self.outputs = tuple(TensorValue(s, self, i) for i, s in enumerate(specs))
+        self.outputs = tuple(new_value(s, self, i) for i, s in enumerate(specs))
+
+    @property
+    def measure(self) -> tuple[int | Dim, TensorValue] | None:
+        """A size that is known at run time only, and the value that tells it."""
+        if self.op.measured is None:
+            return None
+        return self.op.keywords(self.params)[self.op.measured], self.inputs[-1]
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether it acts on the world outside, itself or in a graph inside."""
+        op = self.op
+        return op.effects or (
+            op.rule is None
+            and any(
+                isinstance(param, Region) and param.graph.has_effects
+                for param in self.params
+            )
+        )
 
 
 Origin = Parameter | Literal | Captured | External | Seed | Node
 
 
-class TensorValue:
-    """A value of a recorded program: what is known of it, and where it comes from."""
+class TensorValue(ValueOperators):
+    """A value of a recorded program: what is known of it, and where it comes from.
+
+    Args:
+        value: A value, which is given back, or a tensor of the open graph.
+
+    Raises:
+        LookupError: ``value`` is a tensor, and no graph is open.
+        TypeError: ``value`` is something else.
+
+    Source: max.graph.TensorValue.
+    """
 
     __slots__ = ("__weakref__", "index", "origin", "spec")
 
-    def __init__(self, spec: Spec, origin: Origin, index: int = 0) -> None:
-        self.spec = spec
-        self.origin = origin
-        self.index = index
+    origin: Origin
+    index: int
+
+    def __new__(cls, value: Any) -> TensorValue:
+        """Gives a tensor's value; see :func:`new_value` for new ones."""
+        return fronts["graph_value"](value)
+
+    @property
+    def tensor(self) -> TensorValue:
+        """This value."""
+        return self
 
     @property
     def is_mutable(self) -> bool:
@@ -141,8 +181,12 @@ class TensorValue:
             for shape, device in zip(shapes, mapping.mesh.devices, strict=True)
         ]
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.spec!r})"
+
+def new_value(spec: Spec, origin: Origin, index: int = 0) -> TensorValue:
+    """Makes a value of a graph."""
+    made = object.__new__(TensorValue)
+    made.spec, made.origin, made.index = spec, origin, index
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +203,21 @@ class Region:
     bindings: tuple[tuple[str, int | Dim], ...] = ()
 
 
-@dataclass(eq=False)
-class Graph:
+@dataclass(eq=False, repr=False)
+class Graph(Building):
     """A recorded program.
 
     Args:
         name: Shown in the printed module.
+        forward: Called with the inputs while the graph is open; what it returns are the
+            outputs. None leaves both to the caller.
         input_types: What will come in, one type per input and shard; empty leaves it
             to whoever records.
+
+    Raises:
+        TypeError: ``input_types`` holds something else than types.
+
+    Source: max.graph.Graph.
 
     Attributes:
         parameters: Leaves that the caller passes, in order.
@@ -178,9 +229,12 @@ class Graph:
         nodes: Everything recorded, in program order.
         outputs: Results, in order.
         writes: Last value of each mutable parameter that was written, by index.
+        context: What records it while it is open, if it was opened by itself.
+        is_built: Whether ``output`` was called.
     """
 
     name: str
+    forward: InitVar[Callable[..., Any] | None] = None
     input_types: Sequence[Type] = ()
     parameters: list[TensorValue] = field(default_factory=list["TensorValue"])
     captures: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
@@ -195,24 +249,44 @@ class Graph:
     nodes: list[Node] = field(default_factory=list["Node"])
     outputs: list[TensorValue] = field(default_factory=list["TensorValue"])
     writes: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
+    context: Any = None
+    is_built: bool = False
+    _opened: list[AbstractContextManager[Any]] = field(
+        default_factory=list["AbstractContextManager[Any]"]
+    )
+
+    def __post_init__(self, forward: Callable[..., Any] | None) -> None:
+        if self.input_types:
+            fronts["declare_inputs"](self)
+        if forward is not None:
+            with self:
+                given = forward(*self.inputs)
+                several = isinstance(given, (list, tuple))
+                self.output(*([] if given is None else given if several else [given]))
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.name!r}, {len(self.parameters)} parameters, "
+            f"{len(self.nodes)} nodes, {len(self.outputs)} outputs)"
+        )
 
     def add_parameter(self, spec: Spec, *, mutable: bool = False) -> TensorValue:
         """Adds a leaf that the caller passes."""
-        value = TensorValue(spec, Parameter(len(self.parameters), mutable))
+        value = new_value(spec, Parameter(len(self.parameters), mutable))
         self.parameters.append(value)
         return value
 
     def capture(self, array: jax.Array, spec: Spec) -> TensorValue:
         """Adds a realized array as a hidden input; the same array once."""
         if id(array) not in self.captures:
-            self.captures[id(array)] = TensorValue(spec, Captured(array))
+            self.captures[id(array)] = new_value(spec, Captured(array))
         return self.captures[id(array)]
 
     def literal(self, value: bool | int | float, spec: Spec) -> TensorValue:
         """Adds a number as a leaf; the same number in one dtype once."""
         key = (spec, exact(value))
         if key not in self.literals:
-            self.literals[key] = TensorValue(spec, Literal(value))
+            self.literals[key] = new_value(spec, Literal(value))
         return self.literals[key]
 
     def add_external(self, external: External, spec: Spec) -> TensorValue:
@@ -221,7 +295,7 @@ class Graph:
         Raises:
             ValueError: The name was declared before with another layout.
         """
-        value = self.externals.setdefault(external, TensorValue(spec, external))
+        value = self.externals.setdefault(external, new_value(spec, external))
         if value.spec is not spec:
             raise ValueError(
                 f"constant_external: weight {external.name!r} must have one layout, "
@@ -241,7 +315,7 @@ class Graph:
             that and the ones reserved.
         """
         if self.seed is None:
-            self.seed = TensorValue(spec, Seed())
+            self.seed = new_value(spec, Seed())
         first = self.draws
         self.draws += count
         return self.seed, first
@@ -270,16 +344,30 @@ class Graph:
         return self.bound if self.seed is None else [*self.bound, self.seed]
 
     @property
+    def is_measured(self) -> bool:
+        """Whether a size is known at run time only, here or in a graph inside."""
+        return any(
+            node.op.measured is not None
+            for graph in self.regions()
+            for node in graph.nodes
+        )
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether a run acts on the world outside, here or in a graph inside."""
+        return any(node.has_effects for node in self.nodes)
+
+    @property
     def results(self) -> list[TensorValue]:
         """Everything the program gives back: outputs, then written parameters."""
         return [*self.outputs, *(self.writes[i] for i in sorted(self.writes))]
 
     @property
-    def inputs(self) -> list[TensorValue]:
-        """One value per parameter and shard, in order."""
+    def inputs(self) -> list[TensorValue | BufferValue]:
+        """One value per parameter and shard, in order; a buffer for a mutable one."""
         return [
-            value
-            for value in self.parameters
+            buffer_of(self, i, value.spec) if value.is_mutable else value
+            for i, value in enumerate(self.parameters)
             for _ in range(value.spec.mapping.mesh.num_devices)
         ]
 
@@ -289,12 +377,15 @@ class Graph:
         return [kind for value in self.outputs for kind in value.types]
 
     def live_nodes(self, outputs: Sequence[TensorValue] | None = None) -> list[Node]:
-        """Lists the nodes that outputs (or the graph's results) need, in order."""
+        """Lists the nodes that outputs (or the graph's results) need, in order.
+
+        Nodes that act on the world outside are needed though nothing uses them.
+        """
         ends = self.results if outputs is None else outputs
         wanted = {id(value.origin) for value in ends}
         live: list[Node] = []
         for node in reversed(self.nodes):
-            if id(node) in wanted:
+            if id(node) in wanted or node.has_effects:
                 live.append(node)
                 wanted.update(id(value.origin) for value in node.inputs)
         live.reverse()
@@ -324,6 +415,13 @@ def substitute_shape(
     """Replaces symbols in a shape by what they stand for."""
     replaced = (d.substitute(sizes) if isinstance(d, Dim) else d for d in shape)
     return tuple(_compact(d) for d in replaced)
+
+
+def sized(spec: Spec, sizes: Mapping[str, int | Dim]) -> Spec:
+    """Gives a spec with its symbols replaced by what they stand for."""
+    if spec.is_static or not sizes:
+        return spec
+    return spec.with_shape(substitute_shape(spec.shape, sizes))
 
 
 def _compact(dim: int | Dim) -> int | Dim:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from maxlite.graph._graph import Graph, Node, TensorValue
 from maxlite.lowering._program import Executable, compile_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 MAX_EXECUTABLES = 4_096
 """Executables kept; the cache starts afresh beyond. One takes about 100 kilobytes."""
@@ -80,20 +81,29 @@ _lock = threading.RLock()
 
 
 def is_compiled(program: Cut) -> bool:
-    """Whether the executable of a cut program is at hand."""
-    return program.key in _executables
+    """Whether the executable of a cut program without symbols is at hand."""
+    return (program.key, ()) in _executables
 
 
-def executable_of(program: Cut, name: str) -> Executable:
-    """Finds or compiles the executable of a cut program."""
-    found = _executables.get(program.key)
+def executable_of(
+    program: Cut, name: str, sizes: Mapping[str, int] = MappingProxyType({})
+) -> Executable:
+    """Finds or compiles the executable of a cut program.
+
+    Args:
+        program: What is to be computed.
+        name: What the program is called.
+        sizes: What each symbol in it stands for.
+    """
+    key = (program.key, tuple(sizes.items()))
+    found = _executables.get(key)
     if found is not None:
         return found
     with _lock:
-        found = _executables.get(program.key)
+        found = _executables.get(key)
         if found is None:
-            found = compile_graph(program.as_graph(name), {})
+            found = compile_graph(program.as_graph(name), sizes)
             if len(_executables) >= MAX_EXECUTABLES:
                 _executables.clear()
-            _executables[program.key] = found
+            _executables[key] = found
     return found

@@ -46,10 +46,13 @@ class Evaluator:
 
     Attributes:
         sizes: What each symbol stands for: a number, or a symbolic dim of JAX.
+        one_device: Whether the program runs on one device, where JAX keeps the order
+            of effects.
         bodies: Functions of the bodies met so far, by graph and sizes.
     """
 
     sizes: Mapping[str, Any]
+    one_device: bool = True
     bodies: dict[tuple[int, tuple[tuple[str, Any], ...]], Callable[..., Any]] = field(
         default_factory=dict[
             tuple[int, tuple[tuple[str, Any], ...]], "Callable[..., Any]"
@@ -70,8 +73,13 @@ class Evaluator:
         inputs = [*graph.hidden, *graph.parameters]
         for value, array in zip(inputs, leaves, strict=True):
             known[id(value)] = array
+        after = None if self.one_device else jnp.zeros((), jnp.int32)
         for node in graph.live_nodes():
             operands = [self._operand(value, known) for value in node.inputs]
+            if node.op.effects:
+                params = self._params(node)
+                after = node.op.fn(*operands, **params, after=after)
+                continue
             for value, array in zip(
                 node.outputs, self._apply(node, operands), strict=True
             ):
@@ -83,11 +91,12 @@ class Evaluator:
             return literal_array(value.origin.value, value.spec)
         return known[id(value)]
 
+    def _params(self, node: Node) -> dict[str, Any]:
+        keywords = node.op.keywords(node.params)
+        return {name: self._resolve(value) for name, value in keywords.items()}
+
     def _apply(self, node: Node, operands: list[jax.Array]) -> Sequence[jax.Array]:
-        params = {
-            name: self._resolve(value)
-            for name, value in node.op.keywords(node.params).items()
-        }
+        params = self._params(node)
         if node.op.places:
             return [_place(node, node.op.fn(*operands, **params))]
         if node.action is None:
@@ -95,7 +104,11 @@ class Evaluator:
                 _pinned(value.spec, array)
                 for value, array in zip(node.inputs, operands, strict=True)
             ]
-            return as_tuple(node.op.fn(*operands, **params))
+            results = as_tuple(node.op.fn(*operands, **params))
+            return [
+                _pinned(value.spec, array)
+                for value, array in zip(node.outputs, results, strict=True)
+            ]
         return apply_action(node, operands, params)
 
     def _resolve(self, param: Any) -> Any:
@@ -114,7 +127,9 @@ class Evaluator:
             sizes = {name: self._resolve(dim) for name, dim in region.bindings}
         key = (id(region.graph), tuple(sorted(sizes.items(), key=lambda item: item[0])))
         if key not in self.bodies:
-            inner = self if not region.bindings else Evaluator(sizes, self.bodies)
+            inner = self
+            if region.bindings:
+                inner = Evaluator(sizes, self.one_device, self.bodies)
             graph = region.graph
 
             def body(*leaves: jax.Array) -> list[jax.Array]:
@@ -209,7 +224,7 @@ def apply_action(
     outputs: tuple[tuple[Placement, ...], ...] = node.action.outputs
     pending = [i for i, p in enumerate(outputs[0]) if isinstance(p, Partial)]
     moved: list[jax.Array] = []
-    mapped: list[frozenset[int]] = []
+    lying: list[tuple[Placement, ...]] = []
     for value, array, needed in zip(
         node.inputs, operands, node.action.needed, strict=True
     ):
@@ -222,16 +237,20 @@ def apply_action(
             slots = [i for i in pending if not isinstance(needed[i], Replicated)]
             array = _split_blocks(array, mesh, needed, slots)
         moved.append(array)
-        mapped.append(frozenset(slots))
+        lying.append(
+            tuple(Partial() if i in slots else p for i, p in enumerate(needed))
+        )
 
     def local(*arrays: jax.Array) -> Any:
         return node.op.fn(*arrays, **params)
 
     run: Callable[..., Any] = local
-    if node.op.runs_locally and _divide(moved, mesh, node.action.needed):
-        run = _on_each_device(local, mesh, node)
-    for axis in reversed(pending):
-        run = jax.vmap(run, in_axes=tuple(0 if axis in m else None for m in mapped))
+    if node.op.runs_locally and _divide(moved, mesh, lying):
+        run = _on_each_device(local, mesh, node, lying)
+    else:
+        for axis in reversed(pending):
+            sums = (isinstance(placements[axis], Partial) for placements in lying)
+            run = jax.vmap(run, in_axes=tuple(0 if is_sum else None for is_sum in sums))
     return [
         pin(array, DeviceMapping(mesh, placements), array.ndim - len(pending))
         for array, placements in zip(as_tuple(run(*moved)), outputs, strict=True)
@@ -239,15 +258,14 @@ def apply_action(
 
 
 def _divide(
-    arrays: Sequence[jax.Array], mesh: DeviceMesh, needed: Sequence[Sequence[Placement]]
+    arrays: Sequence[jax.Array], mesh: DeviceMesh, lying: Sequence[Sequence[Placement]]
 ) -> bool:
     """Whether every shard of every operand has the same size."""
-    for array, placements in zip(arrays, needed, strict=True):
+    for array, placements in zip(arrays, lying, strict=True):
+        hidden = _hidden_axes(placements)
         for i, placement in enumerate(placements):
-            if isinstance(placement, Partial):
-                return False
             if isinstance(placement, Sharded):
-                size: Any = array.shape[placement.axis]
+                size: Any = array.shape[hidden + placement.axis]
                 ways = mesh.axis_size(
                     [k for k, p in enumerate(placements) if p == placements[i]]
                 )
@@ -256,25 +274,53 @@ def _divide(
     return True
 
 
-def _on_each_device(
-    local: Callable[..., Any], mesh: DeviceMesh, node: Node
-) -> Callable[..., Any]:
-    """Runs a row's function on the shards of each device by itself."""
+def _hidden_axes(placements: Sequence[Placement]) -> int:
+    """Counts the hidden axes of a stored array, one per pending sum."""
+    return sum(isinstance(placement, Partial) for placement in placements)
 
-    def specs(values: Sequence[TensorValue], chosen: Any) -> tuple[Any, ...]:
+
+def _on_each_device(
+    local: Callable[..., Any],
+    mesh: DeviceMesh,
+    node: Node,
+    lying: Sequence[tuple[Placement, ...]],
+) -> Callable[..., Any]:
+    """Runs a row's function on the shards of each device by itself.
+
+    Of a pending sum a device holds one term, so that hidden axes have size 1 there.
+
+    Args:
+        local: The function.
+        mesh: The devices.
+        node: What is executed.
+        lying: Placements of each operand, as it is now.
+    """
+
+    def specs(
+        values: Sequence[TensorValue], chosen: Sequence[tuple[Placement, ...]]
+    ) -> tuple[Any, ...]:
         return tuple(
             DeviceMapping(mesh, placements).partition_spec(value.spec.rank)
             for value, placements in zip(values, chosen, strict=True)
         )
 
+    outputs: Sequence[tuple[Placement, ...]] = node.action.outputs
+
     def several(*arrays: jax.Array) -> tuple[jax.Array, ...]:
-        return tuple(as_tuple(local(*arrays)))
+        own = [
+            lax.squeeze(array, range(_hidden_axes(placements)))
+            for array, placements in zip(arrays, lying, strict=True)
+        ]
+        return tuple(
+            lax.expand_dims(result, range(_hidden_axes(placements)))
+            for result, placements in zip(as_tuple(local(*own)), outputs, strict=True)
+        )
 
     run: Any = jax.shard_map(
         several,
         mesh=mesh.to_jax(),
-        in_specs=specs(node.inputs, node.action.needed),
-        out_specs=specs(node.outputs, node.action.outputs),
+        in_specs=specs(node.inputs, lying),
+        out_specs=specs(node.outputs, outputs),
         check_vma=False,
     )
     return run

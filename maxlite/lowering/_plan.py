@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maxlite.graph._graph import Region
 from maxlite.graph._spec import Spec, spec
 from maxlite.sharding import DeviceMapping
 from maxlite.sharding._auto_reshard import current_region
@@ -67,14 +66,13 @@ def _make(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
     keywords = op.keywords(params)
     inferred: Any = op.infer(*operands, **keywords)
     results: list[Any] = [inferred] if isinstance(inferred, tuple) else inferred
-    if op.places or any(isinstance(param, Region) for param in params):
+    if op.rule is None:
         return Plan(tuple(spec(d, s, m) for d, s, m in results), None)
     wide = next((o for o in operands if o.is_distributed), None)
     if wide is None:
         mapping = _one_device(op, operands)
         return Plan(tuple(spec(d, s, mapping) for d, s in results), None)
     mesh = wide.mapping.mesh
-    assert op.rule is not None
     # What lies on one device counts as replicated; the evaluator lifts it.
     action = pick_action(op.name, operands, op.rule, keywords)
     return Plan(

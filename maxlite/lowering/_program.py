@@ -39,8 +39,7 @@ knob: it is a bound of safety."""
 
 def stored_shape(spec: Spec, sizes: Mapping[str, Any]) -> tuple[Any, ...]:
     """Gives the shape of a tensor's stored array: hidden axes, then tensor axes."""
-    mesh = spec.mapping.mesh
-    hidden = [mesh.mesh_shape[i] for i in spec.mapping.partial_axes]
+    hidden = spec.mapping.hidden_sizes
     axes = [d.evaluate(sizes) if isinstance(d, Dim) else d for d in spec.shape]
     return (*hidden, *axes)
 
@@ -96,7 +95,7 @@ def check_divisible(who: str, spec: Spec, sizes: Mapping[str, Any]) -> None:
     mesh = spec.mapping.mesh
     if mesh.num_devices == 1:
         return
-    shape = stored_shape(spec, sizes)[len(spec.mapping.partial_axes) :]
+    shape = stored_shape(spec, sizes)[len(spec.mapping.hidden_sizes) :]
     for axis, size in enumerate(shape):
         owners = [
             name
@@ -127,6 +126,7 @@ class Executable:
         empty: Position, value and sharding of results on a mesh that have no elements:
             XLA gives shards of the whole shape for them, which JAX cannot read.
         written: Number of written parameters, if there are other results as well.
+        has_effects: Whether a call acts on the world outside; it is waited for then.
         call: Runs on stored arrays that lie where they must, hidden inputs first; gives
             written parameters first.
         is_direct: Whether nothing has to be moved, so that ``call`` will do.
@@ -138,6 +138,7 @@ class Executable:
     out_moves: tuple[tuple[int, JaxDevice], ...]
     empty: tuple[tuple[int, np.ndarray, jax.sharding.Sharding], ...]
     written: int
+    has_effects: bool
     call: Callable[..., Sequence[jax.Array]] = field(init=False)
     is_direct: bool = field(init=False)
 
@@ -147,9 +148,13 @@ class Executable:
         self.is_direct = not (moves or self.empty or self.written)
 
     def _first_call(self, *arrays: jax.Array) -> Sequence[jax.Array]:
-        results = _guarded(self.compiled, self.mesh)(*arrays)
-        self.call = _guarded(direct_call(self.compiled), self.mesh)
+        results = self._watched(self.compiled)(*arrays)
+        self.call = self._watched(direct_call(self.compiled))
         return results
+
+    def _watched(self, call: Callable[..., Any]) -> Callable[..., Sequence[jax.Array]]:
+        guarded = _guarded(call, self.mesh)
+        return _awaited(guarded) if self.has_effects else guarded
 
     def __call__(self, arrays: list[jax.Array]) -> Sequence[jax.Array]:
         """Runs on stored arrays, wherever they lie."""
@@ -214,6 +219,7 @@ def compile_graph(
             and value.spec.is_distributed
         ),
         written=len(graph.writes) if graph.outputs else 0,
+        has_effects=graph.has_effects,
     )
 
 
@@ -256,7 +262,7 @@ def staged_function(
     first = 0 if for_reading else len(graph.outputs)
 
     def program(*leaves: jax.Array) -> tuple[jax.Array, ...]:
-        results = Evaluator(sizes).run(graph, leaves)
+        results = Evaluator(sizes, mesh.num_devices == 1).run(graph, leaves)
         return (*results[first:], *results[:first])
 
     program.__name__ = program.__qualname__ = graph.name
@@ -289,6 +295,19 @@ def _elsewhere(spec: Spec, mesh: DeviceMesh) -> bool:
     return spec.mapping.mesh.num_devices == 1 and (
         mesh.num_devices > 1 or spec.mapping.mesh.devices != mesh.devices
     )
+
+
+def _awaited(
+    call: Callable[..., Sequence[jax.Array]],
+) -> Callable[..., Sequence[jax.Array]]:
+    """Waits until a program has acted: what it prints stands before what comes next."""
+
+    def awaited(*arrays: jax.Array) -> Sequence[jax.Array]:
+        results = call(*arrays)
+        jax.effects_barrier()
+        return results
+
+    return awaited
 
 
 _flight_lock = threading.Lock()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from maxlite.dtype import DType
     from maxlite.graph import Graph
+    from maxlite.graph._graph import Node
     from maxlite.graph._shape import CompactShape
     from maxlite.graph._spec import Spec
 
@@ -77,7 +78,7 @@ def complete_sizes(graph: Graph, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         ValueError: A name would stand for less than 0.
     """
-    equations = list(_equations(graph))
+    equations = list(size_equations(graph.nodes))
     return solve_sizes(equations, sizes) if equations else sizes
 
 
@@ -141,24 +142,34 @@ def _value(dim: int | Dim, found: Mapping[str, Any]) -> Any:
     return dim.evaluate(found) if isinstance(dim, Dim) else dim
 
 
-def _equations(graph: Graph) -> Iterator[Equation]:
-    """Visits what a program states, in itself and in bodies that share its names.
+def check_size(who: str, dim: int | Dim, size: int, sizes: Mapping[str, int]) -> None:
+    """Compares a size that was measured with what it was stated to be.
+
+    Raises:
+        ValueError: They differ.
+    """
+    if _value(dim, sizes) != size:
+        shown = f"{dim} = {_value(dim, sizes)}" if isinstance(dim, Dim) else dim
+        raise ValueError(
+            f"{who}: the size must be as stated, got {size} for {shown}. Use a name of "
+            "its own for each size that is known at run time only."
+        )
+
+
+def size_equations(nodes: Iterable[Node]) -> Iterator[Equation]:
+    """Visits what nodes state, and what bodies state that share their names.
 
     A body with bindings has names of its own, which the caller has completed.
     """
     seen: set[int] = set()
-    waiting = [graph]
+    waiting = list(nodes)
     while waiting:
-        body = waiting.pop()
-        if id(body) in seen:
-            continue
-        seen.add(id(body))
-        for node in body.nodes:
-            if node.op is REBIND:
-                have, stated = node.inputs[0].spec.shape, node.outputs[0].spec.shape
-                yield from zip(have, stated, strict=True)
-            waiting += [
-                param.graph
-                for param in node.params
-                if isinstance(param, Region) and not param.bindings
-            ]
+        node = waiting.pop()
+        if node.op is REBIND:
+            have, stated = node.inputs[0].spec.shape, node.outputs[0].spec.shape
+            yield from zip(have, stated, strict=True)
+        for param in node.params:
+            shares = isinstance(param, Region) and not param.bindings
+            if shares and id(param.graph) not in seen:
+                seen.add(id(param.graph))
+                waiting += param.graph.nodes

@@ -79,8 +79,12 @@ def _annotate(
     for i, name in enumerate(input_names):
         arguments[first + i] = _with(arguments[first + i], "maxlite.name", name)
     results = list(main.attributes["res_attrs"])
+    # A program that prints gives back a token first.
+    first = len(results) - len(output_names)
     for i, name in enumerate(output_names):
-        results[i] = _with(results[i], "jax.result_info", name or "result")
+        results[first + i] = _with(
+            results[first + i], "jax.result_info", name or "result"
+        )
     with module.context:
         main.attributes["arg_attrs"] = mlir.ir.ArrayAttr.get(arguments)
         main.attributes["res_attrs"] = mlir.ir.ArrayAttr.get(results)

@@ -1,23 +1,31 @@
-"""Computing values of a recorded graph: as one program, or as one per set of devices.
+"""Computing values of a recorded graph: as one program, or in turns.
 
-A program runs on one list of devices. A block may use several (two meshes, say), and is
-then computed in turns: all that can run on one list of devices, then what needs its
-results on another, until nothing is left. A move from one list to another is no part of
-any program.
+A program runs on one list of devices, at sizes that are known when it starts. A graph
+may use several lists (two meshes, say), or contain sizes that only a computed value
+tells (how many elements are not zero). It is then computed in turns: all that can run
+now on one list of devices, then what needs its results, until nothing is left. A move
+from one list to another is no part of any program.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from maxlite._op_table import fronts
-from maxlite.graph._graph import Captured, Graph, Literal, Node, TensorValue
+from maxlite.graph._graph import Captured, External, Graph, Literal, Node, TensorValue
+from maxlite.graph._shape import symbols_of
 from maxlite.lowering._cut import Cut, cut, executable_of, is_compiled
 from maxlite.lowering._literals import literal_argument
+from maxlite.lowering._rebind import check_size, size_equations, solve_sizes
 from maxlite.tensor._tensor import wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import jax
 
@@ -26,57 +34,148 @@ if TYPE_CHECKING:
 Known = dict[int, "jax.Array"]
 """Arrays of computed values, by identity of the value."""
 
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
-def compute(graph: Graph, outputs: Sequence[TensorValue]) -> list[jax.Array]:
-    """Computes stored arrays of recorded values, in the order asked for."""
+
+def compute(
+    graph: Graph,
+    outputs: Sequence[TensorValue],
+    known: Mapping[int, jax.Array] = _NOTHING,
+    sizes: Mapping[str, int] = _NOTHING,
+) -> tuple[list[jax.Array], Mapping[str, int]]:
+    """Computes recorded values.
+
+    Args:
+        graph: Where they were recorded.
+        outputs: The values.
+        known: Arrays of the leaves that the graph has no arrays of.
+        sizes: What symbols stand for that the leaves bring with them.
+
+    Returns:
+        Stored arrays in the order of ``outputs``, and what every symbol stands for.
+
+    Raises:
+        ValueError: Two sizes are not the same though they have one name.
+    """
     program = cut(graph, outputs)
-    if is_compiled(program) or len(_device_lists(program)) < 2:
-        return _run(program, graph.name, {})
-    return _compute_in_turns(program, graph.name)
+    if is_compiled(program) or _fits_in_one(program):
+        return _run(program, graph.name, known, sizes), sizes
+    turns = _Turns(graph.name, program.nodes, dict(known), dict(sizes))
+    turns.run(program.outputs)
+    return [_array_of(value, turns.known) for value in program.outputs], turns.sizes
 
 
-def _run(program: Cut, name: str, known: Known) -> list[jax.Array]:
+def _run(
+    program: Cut, name: str, known: Mapping[int, jax.Array], sizes: Mapping[str, int]
+) -> list[jax.Array]:
     leaves = [_array_of(leaf, known) for leaf in program.leaves]
-    return list(executable_of(program, name)(leaves))
+    return list(executable_of(program, name, sizes)(leaves))
 
 
-def _compute_in_turns(program: Cut, name: str) -> list[jax.Array]:
-    known: Known = {}
-    waiting = program.nodes
-    while waiting:
-        turn = _next_turn(waiting, known)
-        now = {id(node) for node in turn}
-        waiting = [node for node in waiting if id(node) not in now]
-        if _is_crossing(turn[0]):
-            known[id(turn[0].outputs[0])] = _moved(turn[0], known)
-            continue
-        used = {id(value) for node in waiting for value in node.inputs}
-        used.update(map(id, program.outputs))
-        wanted = [v for node in turn for v in node.outputs if id(v) in used]
-        part = cut(Graph(name, nodes=turn), wanted)
-        results = _run(part, name, known)
-        known.update(zip(map(id, wanted), results, strict=True))
-    return [_array_of(value, known) for value in program.outputs]
+def _fits_in_one(program: Cut) -> bool:
+    """Whether one executable can compute a program."""
+    measured = any(node.op.measured is not None for node in program.nodes)
+    return not measured and len(_device_lists(program)) < 2
 
 
-def _next_turn(waiting: Sequence[Node], known: Mapping[int, Any]) -> list[Node]:
-    """Lists what can run on the devices of the first node that waits."""
-    first = waiting[0]
-    if _is_crossing(first):
-        return [first]
-    made: set[int] = set(known)
-    turn: list[Node] = []
-    for node in waiting:
-        if (
-            _devices(node.outputs[0]) == _devices(first.outputs[0])
-            and not _is_crossing(node)
-            and all(
-                id(v) in made or not isinstance(v.origin, Node) for v in node.inputs
+@dataclass(slots=True)
+class _Turns:
+    """A program that is computed in turns.
+
+    Attributes:
+        name: What it is called.
+        waiting: Nodes not computed yet, in program order.
+        known: Arrays of computed values, by identity of the value.
+        sizes: What symbols stand for, as far as that is known.
+        measured: Nodes whose size was taken.
+    """
+
+    name: str
+    waiting: list[Node]
+    known: Known
+    sizes: dict[str, int]
+    measured: set[int] = field(default_factory=set[int])
+
+    def run(self, outputs: Sequence[TensorValue]) -> None:
+        """Computes everything that waits, and keeps the outputs."""
+        equations = list(size_equations(self.waiting))
+        while self.waiting:
+            self._measure()
+            self.sizes = solve_sizes(equations, self.sizes)
+            turn = self._next()
+            now = {id(node) for node in turn}
+            self.waiting = [node for node in self.waiting if id(node) not in now]
+            if _is_crossing(turn[0]):
+                self.known[id(turn[0].outputs[0])] = _moved(turn[0], self.known)
+                continue
+            used = {id(value) for node in self.waiting for value in node.inputs}
+            used.update(map(id, outputs))
+            wanted = [v for node in turn for v in node.outputs if id(v) in used]
+            part = cut(Graph(self.name, nodes=turn), wanted)
+            results = _run(part, self.name, self.known, self.sizes)
+            self.known.update(zip(map(id, wanted), results, strict=True))
+
+    def _measure(self) -> None:
+        """Takes the sizes that computed values tell.
+
+        Raises:
+            ValueError: A size is another than it was stated, or measured, to be.
+        """
+        for node in self.waiting:
+            measure = node.measure
+            if measure is None or id(node) in self.measured:
+                continue
+            dim, told_by = measure
+            if id(told_by) not in self.known:
+                continue
+            self.measured.add(id(node))
+            size = int(np.asarray(self.known[id(told_by)]))
+            self.sizes = solve_sizes([(dim, size)], self.sizes)
+            check_size(node.op.name, dim, size, self.sizes)
+
+    def _next(self) -> list[Node]:
+        """Lists what can run on the devices of the first node that can run."""
+        ready: list[Node] = []
+        made: set[int] = set(self.known)
+        for node in self.waiting:
+            if not self._can_run(node, made):
+                continue
+            if _is_crossing(node):
+                if not ready:
+                    return [node]
+                continue
+            if not ready or _place(node) == _place(ready[0]):
+                ready.append(node)
+                made.update(map(id, node.outputs))
+        if not ready:
+            raise ValueError(
+                f"{self.name}: the sizes {', '.join(self._missing())} must be known, "
+                "got no value that tells them. Use sizes of tensors of the block."
             )
-        ):
-            turn.append(node)
-            made.update(map(id, node.outputs))
-    return turn
+        return ready
+
+    def _can_run(self, node: Node, made: set[int]) -> bool:
+        if node.op.measured is not None and id(node) not in self.measured:
+            return False
+        ready = all(
+            id(v) in made or not isinstance(v.origin, Node) for v in node.inputs
+        )
+        return ready and self.sizes.keys() >= set(_symbols(node))
+
+    def _missing(self) -> list[str]:
+        names = {name: None for node in self.waiting for name in _symbols(node)}
+        return [name for name in names if name not in self.sizes]
+
+
+def _symbols(node: Node) -> list[str]:
+    """Lists the symbols in the shapes that a node gives."""
+    return symbols_of(dim for value in node.outputs for dim in value.spec.shape)
+
+
+def _place(node: Node) -> tuple[JaxDevice, ...]:
+    """Tells where a node runs; an effect has no results, and needs no operands."""
+    values = node.outputs or node.inputs
+    return _devices(values[0]) if values else ()
 
 
 def _is_crossing(node: Node) -> bool:
@@ -107,8 +206,14 @@ def _devices(value: TensorValue) -> tuple[JaxDevice, ...]:
 
 def _array_of(value: TensorValue, known: Mapping[int, jax.Array]) -> jax.Array:
     origin = value.origin
-    if isinstance(origin, Captured):
-        return origin.array
+    if id(value) in known:
+        return known[id(value)]
     if isinstance(origin, Literal):
         return literal_argument(origin.value, value.spec)
-    return known[id(value)]
+    if isinstance(origin, External):
+        raise TypeError(
+            f"realize: weight {origin.name!r} has no value in a lazy block, so nothing "
+            "that depends on it can be computed. Stage the function, and pass weights=."
+        )
+    assert isinstance(origin, Captured)
+    return origin.array

@@ -12,12 +12,13 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from maxlite.graph._graph import Graph, TensorValue
+from maxlite.graph._graph import Graph, TensorValue, sized
 from maxlite.realization_context._compute import compute
 from maxlite.realization_context._graph import GraphRealizationContext
 from maxlite.tensor._context import (
     RealizationState,
     innermost,
+    open_contexts,
     outside,
     realization_context,
 )
@@ -96,17 +97,19 @@ class EagerRealizationContext:
         Raises:
             TypeError: This context is the current one: its block is still open.
         """
-        if innermost() is self:
+        if any(ctx is self for ctx in open_contexts()):
             raise TypeError(
                 "realize: the block that records this tensor is still open. Leave the "
                 "block before reading a value."
             )
         with self._lock:
             pending = self._pending()
-            if pending:
+            if pending or self.graph.has_effects:
                 with outside():
-                    arrays = compute(self.graph, [value for _, value in pending])
+                    values = [value for _, value in pending]
+                    arrays, sizes = compute(self.graph, values)
                 for (tensor, _), array in zip(pending, arrays, strict=True):
+                    tensor._spec = sized(tensor._spec, sizes)
                     tensor._array, tensor._state = array, None
             self.unrealized, self.graph = [], Graph(self.graph.name)
         return [tensor for tensor, _ in pending]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from maxlite.graph._graph import External, Parameter
@@ -9,7 +10,9 @@ from maxlite.tensor._context import RealizationState, outside
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
+
+    import jax
 
     from maxlite.graph._graph import Graph, TensorValue
     from maxlite.graph._spec import Spec
@@ -42,6 +45,7 @@ class GraphRealizationContext:
         self.is_subgraph = False
         self.is_finished = False
         self.subgraph_cache: dict[Any, Any] | None = None
+        self._inner_prefix = ""
         self._mutable: dict[int, tuple[Tensor, int]] = {}
 
     def add_parameter(self, spec: Spec, *, mutable: bool = False) -> Tensor:
@@ -53,6 +57,17 @@ class GraphRealizationContext:
             self._mutable[id(tensor)] = (tensor, value.origin.index)
         return tensor
 
+    def buffer(self, index: int) -> Tensor:
+        """Gives the tensor of an input that may be written to, as it is by now."""
+        held = (tensor for tensor, i in self._mutable.values() if i == index)
+        value = self.graph.writes.get(index, self.graph.parameters[index])
+        tensor = next(held, None)
+        if tensor is None:
+            tensor = self.create_unrealized((value,))
+        tensor._state = RealizationState((value,), self)
+        self._mutable[id(tensor)] = (tensor, index)
+        return tensor
+
     def declare_weight(
         self, name: str, spec: Spec, *, placeholder: bool = False
     ) -> TensorValue:
@@ -61,9 +76,21 @@ class GraphRealizationContext:
         In a subgraph, the name of a placeholder stays open at the front until the
         subgraph is called; in a trace of its own the prefix is known.
         """
+        if placeholder:
+            name = self._inner_prefix + name
         if placeholder and not self.is_subgraph:
             name, placeholder = self.prefix + name, False
         return self.graph.add_external(External(name, placeholder), spec)
+
+    @contextmanager
+    def prefixed(self, prefix: str) -> Generator[None]:
+        """Puts a prefix in front of placeholder weights, for a with-block."""
+        before = self._inner_prefix
+        self._inner_prefix = before + prefix
+        try:
+            yield
+        finally:
+            self._inner_prefix = before
 
     def add_source(self, tensor: Tensor) -> RealizationState:
         """Makes a tensor from outside available: its value now is a constant.
@@ -74,6 +101,13 @@ class GraphRealizationContext:
         state = tensor._state
         if state is not None and state.ctx is self:
             return state
+        self._settle(tensor)
+        value = self.capture(tensor._stored(), tensor._spec)
+        return RealizationState((value,), self)
+
+    def _settle(self, tensor: Tensor) -> None:
+        """Computes a tensor that is pending in a block which this trace is not in."""
+        state = tensor._state
         if state is not None and isinstance(state.ctx, GraphRealizationContext):
             raise TypeError(
                 f"{self.graph.name}: a traced tensor of graph "
@@ -83,9 +117,10 @@ class GraphRealizationContext:
         if state is not None:
             with outside():
                 run_now(state.ctx.realize_all())
-        array = tensor._stored()
-        value = self.graph.capture(array, tensor._spec)
-        return RealizationState((value,), self)
+
+    def capture(self, array: jax.Array, spec: Spec) -> TensorValue:
+        """Makes a realized array from outside available."""
+        return self.graph.capture(array, spec)
 
     def add_mutable_source(self, tensor: Tensor) -> RealizationState:
         """Makes a tensor available for writing: only values of this trace are.

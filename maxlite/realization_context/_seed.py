@@ -113,7 +113,7 @@ def seed_array(value: int, described: Spec) -> jax.Array:
     return put(np.asarray(value, np.uint64), sharding)
 
 
-def seed_tensor(mesh: DeviceMesh) -> Tensor:
-    """Takes a seed for one draw on a mesh."""
+def seed_tensor(mesh: DeviceMesh, draws: int = 1) -> Tensor:
+    """Takes a seed for draws on a mesh."""
     described = seed_spec(mesh)
-    return wrap(described, seed_array(take_seed(), described))
+    return wrap(described, seed_array(take_seed(draws), described))

@@ -104,6 +104,13 @@ class DeviceMapping:
         return tuple(i for i, p in enumerate(self.placements) if isinstance(p, Partial))
 
     @cached_property
+    def hidden_sizes(self) -> tuple[int, ...]:
+        """Sizes of the hidden axes of a stored array, in front of the tensor axes."""
+        if self.is_unknown:
+            return (self.mesh.num_devices,)
+        return tuple(self.mesh.mesh_shape[i] for i in self.partial_axes)
+
+    @cached_property
     def is_unknown(self) -> bool:
         """Whether any placement is Unknown; never on one device."""
         return not self.mesh.is_single and any(

@@ -70,6 +70,28 @@ def visualize(
     print("\n".join([heading, *_side_by_side(left, right)]))
 
 
+def layout_blocks(layout: TensorLayout) -> list[list[tuple[str, str]]]:
+    """Lists who holds which part of a tensor, as rows of cells.
+
+    Returns:
+        Holders and part, both in words, for each cell of the grid that ``visualize``
+        draws; one row per device where the parts do not lie flat.
+
+    Raises:
+        ShardingError: A sharded size is an expression in symbols.
+
+    >>> from maxlite.driver import CPU
+    >>> from maxlite.dtype import DType
+    >>> from maxlite.sharding import DeviceMapping
+    >>> mapping = DeviceMapping(DeviceMesh((CPU(),) * 2, (2,), ("x",)), (Sharded(0),))
+    >>> layout_blocks(TensorLayout(DType.int8, [4], mapping))
+    [[('device 0', '[:2]'), ('device 1', '[2:]')]]
+    """
+    parts = _Parts.of(layout)
+    one_by_one = [[_block_cell(parts, [i])] for i in range(layout.mesh.num_devices)]
+    return _layout_grid(parts) or one_by_one
+
+
 def _drawings(value: object) -> tuple[str, _Grid, list[str]]:
     if isinstance(value, DeviceMesh):
         return repr(value), _mesh_grid(value), _mesh_tree(value)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from maxlite.support import contextvar_context
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from maxlite.graph._graph import Graph, TensorValue
@@ -57,9 +57,9 @@ class RealizationContext(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RealizationState:
-    """What a pending tensor waits for.
+    """What a pending tensor waits for. Equal for one value of one context.
 
     Attributes:
         values: The recorded value.
@@ -70,6 +70,17 @@ class RealizationState:
 
     values: tuple[TensorValue, ...]
     ctx: RealizationContext
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RealizationState) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[int, ...]:
+        # Values do not compare: == of two is a value of their graph.
+        return (id(self.ctx), *map(id, self.values))
 
     @property
     def value(self) -> TensorValue:
@@ -124,6 +135,14 @@ def realization_context(
     Source: max.experimental.tensor.realization_context.
     """
     return contextvar_context(_current, ctx)
+
+
+def open_contexts() -> Iterator[RealizationContext]:
+    """Lists the current context and, for a body of a node, those around the body."""
+    ctx: Any = _current.get()
+    while ctx is not None:
+        yield ctx
+        ctx = getattr(ctx, "outer", None)
 
 
 def outside() -> AbstractContextManager[RealizationContext | None]:

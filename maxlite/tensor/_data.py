@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import jax
 import numpy as np
 
 from maxlite.dtype import FLOATS, DType
@@ -25,7 +26,7 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
     Args:
         who: Function that asks, for errors.
         data: A number (Python's or numpy's), a nested list, tuple or range of numbers,
-            or a numpy array.
+            a numpy array, or what numpy reads as one.
         dtype: Wanted element type; None means the default, or the array's own.
         default: What numbers and lists become when no dtype is wanted.
 
@@ -37,8 +38,10 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
             another dtype.
         TypeError: Anything that is no number.
     """
-    if isinstance(data, np.ndarray):
-        return _from_numpy(who, cast("np.ndarray", data), dtype)
+    if hasattr(data, "__array__") and not isinstance(data, np.generic):
+        array: np.ndarray = np.asanyarray(data)  # a mask is not lost, but refused
+        check_own_dtype(who, check_array(who, array), dtype)
+        return np.asarray(array)
     chosen = dtype or default
     values = _numbers(who, data)
     if chosen not in FLOATS:
@@ -83,21 +86,50 @@ def check_own_dtype(who: str, own: DType, wanted: DType | None) -> None:
 
 def is_foreign_array(data: Any) -> bool:
     """Whether data speak DLPack and are not numpy's: JAX, PyTorch, a Buffer."""
-    return hasattr(data, "__dlpack__") and not isinstance(
-        data, (np.ndarray, np.generic)
-    )
+    if isinstance(data, (np.ndarray, np.generic)):
+        return False
+    # JAX's PRNG keys do not speak it, and are refused by name.
+    return hasattr(data, "__dlpack__") or isinstance(data, jax.Array)
 
 
-def _from_numpy(who: str, data: np.ndarray, dtype: DType | None) -> np.ndarray:
+def check_array(who: str, data: np.ndarray) -> DType:
+    """Checks that a numpy array holds plain numbers, and gives their dtype.
+
+    Raises:
+        TypeError: It is masked, or a matrix, whose operators mean something else.
+        ValueError: It has a dtype that maxlite lacks.
+    """
+    if isinstance(data, np.ma.MaskedArray):
+        raise TypeError(
+            f"{who}: an array must hold a value everywhere, got a masked array. Use "
+            "array.filled(value)."
+        )
+    if isinstance(data, np.matrix):
+        raise TypeError(
+            f"{who}: an array must be a plain one, got a np.matrix, whose * is a "
+            "matrix product. Use np.asarray(matrix)."
+        )
     try:
-        own = DType.from_jax(data.dtype.newbyteorder("="))
+        return DType.from_jax(data.dtype.newbyteorder("="))
     except ValueError:
         raise ValueError(
             f"{who}: an array must have a dtype that maxlite has, got {data.dtype}. "
             "Use array.astype(...) first."
         ) from None
-    check_own_dtype(who, own, dtype)
-    return data
+
+
+def plain_number(who: str, value: np.generic | np.ndarray) -> Any:
+    """Gives the number that a numpy scalar, or an array of rank 0, stands for.
+
+    Raises:
+        TypeError: It is a date or a duration, which numpy would read as a count.
+    """
+    if value.dtype.kind in "mM":
+        raise TypeError(
+            f"{who}: data must be numbers, got {value.dtype}. Use "
+            "value.astype(np.int64) to count its units."
+        )
+    return cast("Any", value).item()
 
 
 def _numbers(who: str, data: Any) -> np.ndarray:
@@ -112,7 +144,7 @@ def _numbers(who: str, data: Any) -> np.ndarray:
     if values.dtype.kind in "biuf" or _is_float(values.dtype):
         return values
     # Integers of more than 64 bits are numbers too, in an array of objects.
-    for value in map(_plain, values.flat):
+    for value in (_plain(who, each) for each in values.flat):
         if not isinstance(value, (bool, int, float)):
             raise TypeError(
                 f"{who}: data must be numbers, got {type(value).__name__}. Pass "
@@ -126,7 +158,7 @@ def _counted(who: str, data: Any, values: np.ndarray, dtype: DType) -> np.ndarra
     if values.dtype.kind not in "biu":
         # numpy reads signed beside unsigned integers as floats, which lose digits.
         values = np.array(data, dtype=object)
-        for value in map(_plain, values.flat):
+        for value in (_plain(who, each) for each in values.flat):
             check_number(who, value, dtype)
     elif values.size:
         check_number(who, values.min().item(), dtype)
@@ -134,8 +166,10 @@ def _counted(who: str, data: Any, values: np.ndarray, dtype: DType) -> np.ndarra
     return values
 
 
-def _plain(value: Any) -> Any:
-    return cast("Any", value).item() if isinstance(value, np.generic) else value
+def _plain(who: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return plain_number(who, cast("Any", value))
+    return value
 
 
 def _is_float(dtype: np.dtype) -> bool:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     Operand = Any
     """A Tensor, a Python or numpy number, a numpy array, or a Dim."""
 
+    Axes = int | Sequence[int] | None
+    """One axis, several axes, or None for all."""
+
 
 class Operators:
     """Operators and op methods of Tensor. See the function of the same name."""
@@ -70,6 +73,9 @@ class Operators:
     def __divmod__(self, other: Operand) -> tuple[Tensor, Tensor]:
         return fronts["floor_div"](self, other), fronts["mod"](self, other)
 
+    def __rdivmod__(self, other: Operand) -> tuple[Tensor, Tensor]:
+        return fronts["floor_div"](other, self), fronts["mod"](other, self)
+
     def __pow__(self, other: Operand) -> Tensor:
         return fronts["pow"](self, other)
 
@@ -85,10 +91,16 @@ class Operators:
     def __neg__(self) -> Tensor:
         return fronts["negate"](self)
 
+    def __pos__(self) -> Tensor:
+        return fronts["positive"](self)
+
     def __abs__(self) -> Tensor:
         return fronts["abs"](self)
 
-    # Comparison and logic -------------------------------------------------------
+    def __round__(self, ndigits: int | None = None) -> Tensor:
+        return fronts["round"](self, decimals=ndigits or 0)
+
+    # Comparison -----------------------------------------------------------------
 
     def __eq__(self, other: Operand) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         return fronts["equal"](self, other)
@@ -99,10 +111,10 @@ class Operators:
     __hash__ = object.__hash__
 
     def __lt__(self, other: Operand) -> Tensor:
-        return fronts["greater"](other, self)
+        return fronts["less"](self, other)
 
     def __le__(self, other: Operand) -> Tensor:
-        return fronts["greater_equal"](other, self)
+        return fronts["less_equal"](self, other)
 
     def __gt__(self, other: Operand) -> Tensor:
         return fronts["greater"](self, other)
@@ -110,33 +122,47 @@ class Operators:
     def __ge__(self, other: Operand) -> Tensor:
         return fronts["greater_equal"](self, other)
 
+    # Bits of integers; a bool has one, so these are its logic too ---------------
+
     def __and__(self, other: Operand) -> Tensor:
-        return fronts["logical_and"](self, other)
+        return fronts["bitwise_and"](self, other)
 
     def __rand__(self, other: Operand) -> Tensor:
-        return fronts["logical_and"](other, self)
+        return fronts["bitwise_and"](other, self)
 
     def __or__(self, other: Operand) -> Tensor:
-        return fronts["logical_or"](self, other)
+        return fronts["bitwise_or"](self, other)
 
     def __ror__(self, other: Operand) -> Tensor:
-        return fronts["logical_or"](other, self)
+        return fronts["bitwise_or"](other, self)
 
     def __xor__(self, other: Operand) -> Tensor:
-        return fronts["logical_xor"](self, other)
+        return fronts["bitwise_xor"](self, other)
 
     def __rxor__(self, other: Operand) -> Tensor:
-        return fronts["logical_xor"](other, self)
+        return fronts["bitwise_xor"](other, self)
+
+    def __lshift__(self, other: Operand) -> Tensor:
+        return fronts["left_shift"](self, other)
+
+    def __rlshift__(self, other: Operand) -> Tensor:
+        return fronts["left_shift"](other, self)
+
+    def __rshift__(self, other: Operand) -> Tensor:
+        return fronts["right_shift"](self, other)
+
+    def __rrshift__(self, other: Operand) -> Tensor:
+        return fronts["right_shift"](other, self)
 
     def __invert__(self) -> Tensor:
-        return fronts["logical_not"](self)
+        return fronts["bitwise_not"](self)
 
     # Indexing -------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Tensor:
         return fronts["slice_tensor"](self, index)
 
-    def __setitem__(self, index: Any, value: Tensor) -> None:
+    def __setitem__(self, index: Any, value: Operand | Sequence[Any]) -> None:
         fronts["buffer_store_slice"](self, value, index)
 
     # Shape ----------------------------------------------------------------------
@@ -178,29 +204,29 @@ class Operators:
 
     # Reductions -----------------------------------------------------------------
 
-    def sum(self, axis: int | None = -1) -> Tensor:
-        """Adds up an axis. See ``functional.sum``."""
-        return fronts["sum"](self, axis)
+    def sum(self, axis: Axes = -1, *, keepdims: bool = True) -> Tensor:
+        """Adds up axes. See ``functional.sum``."""
+        return fronts["sum"](self, axis, keepdims=keepdims)
 
-    def mean(self, axis: int | None = -1) -> Tensor:
-        """Averages an axis. See ``functional.mean``."""
-        return fronts["mean"](self, axis)
+    def mean(self, axis: Axes = -1, *, keepdims: bool = True) -> Tensor:
+        """Averages axes. See ``functional.mean``."""
+        return fronts["mean"](self, axis, keepdims=keepdims)
 
-    def prod(self, axis: int | None = -1) -> Tensor:
-        """Multiplies up an axis. See ``functional.prod``."""
-        return fronts["prod"](self, axis)
+    def prod(self, axis: Axes = -1, *, keepdims: bool = True) -> Tensor:
+        """Multiplies up axes. See ``functional.prod``."""
+        return fronts["prod"](self, axis, keepdims=keepdims)
 
-    def max(self, axis: int | None = -1) -> Tensor:
-        """Takes the largest along an axis. See ``functional.max``."""
-        return fronts["max"](self, axis=axis)
+    def max(self, axis: Axes = -1, *, keepdims: bool = True) -> Tensor:
+        """Takes the largest along axes. See ``functional.max``."""
+        return fronts["max"](self, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: int | None = -1) -> Tensor:
-        """Takes the smallest along an axis. See ``functional.min``."""
-        return fronts["min"](self, axis=axis)
+    def min(self, axis: Axes = -1, *, keepdims: bool = True) -> Tensor:
+        """Takes the smallest along axes. See ``functional.min``."""
+        return fronts["min"](self, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = -1) -> Tensor:
+    def argmax(self, axis: int | None = -1, *, keepdims: bool = True) -> Tensor:
         """Finds the largest along an axis. See ``functional.argmax``."""
-        return fronts["argmax"](self, axis)
+        return fronts["argmax"](self, axis, keepdims=keepdims)
 
     # Values ---------------------------------------------------------------------
 

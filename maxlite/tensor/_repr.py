@@ -4,35 +4,26 @@ The axes alternate between the two directions of a page. The last one runs acros
 one before it down, which makes a matrix; the next lays matrices side by side, the next
 stacks such rows, and so on. Each direction draws its separators, the stronger the
 further out the axis is.
-
-A long axis of a large tensor shows its two ends only. They are cut out before anything
-is formatted, and before anything leaves an accelerator, so that the text of a large
-tensor costs no more than what it shows.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxlite._backend import x64
-from maxlite.dtype import FLOATS, DType
+from maxlite.tensor._shown import (
+    EDGE_ITEMS,
+    element_texts,
+    elided_axes,
+    shown_elements,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import jax
-
+    from maxlite.dtype import DType
     from maxlite.tensor._tensor import Tensor
-
-MOST_ELEMENTS = 1000
-"""An axis is shown whole while it and the axes inside it have no more elements."""
-
-EDGE_ITEMS = 3
-"""Items that an axis shows at either end when its middle is left out."""
 
 _GAP = "..."
 
@@ -47,16 +38,25 @@ Block = list[str]
 
 
 def values_text(tensor: Tensor) -> str:
-    """Writes a real tensor on one device.
+    """Writes a real tensor on one device."""
+    array = tensor._stored()
+    elided = elided_axes(array.shape)
+    values = elements_text(shown_elements(array, elided), tensor.dtype, elided)
+    return f"Tensor({values}, dtype={tensor.dtype}, device={tensor.device})"
+
+
+def elements_text(shown: np.ndarray, dtype: DType, elided: Sequence[bool]) -> str:
+    """Lays out the elements that are shown.
 
     The numbers stand right-aligned to the widest one shown; floats have four digits.
+
+    Args:
+        shown: What is left of the array where middles are left out.
+        dtype: Of the tensor.
+        elided: One per axis: whether the middle is left out.
     """
-    array = tensor._stored()
-    elided = _elided_axes(array.shape)
-    ends = _cut_middles(array, elided, on_host=tensor.device.is_host)
-    lines = "\n ".join(_block(_cells(ends, tensor.dtype), elided))
-    values = f"[{lines}]" if tensor.rank else lines
-    return f"Tensor({values}, dtype={tensor.dtype}, device={tensor.device})"
+    lines = "\n ".join(_block(_aligned(element_texts(shown, dtype)), elided))
+    return f"[{lines}]" if shown.ndim else lines
 
 
 def pending_text(tensor: Tensor) -> str:
@@ -77,40 +77,11 @@ def sharded_text(tensor: Tensor) -> str:
     return f"Tensor(shape=[{sizes}], dtype={tensor.dtype}, mapping={tensor.mapping!r})"
 
 
-def _elided_axes(shape: Sequence[int]) -> list[bool]:
-    """Tells for each axis whether its middle is left out."""
-    return [
-        size > 2 * EDGE_ITEMS and math.prod(shape[axis:]) > MOST_ELEMENTS
-        for axis, size in enumerate(shape)
-    ]
-
-
-def _cut_middles(
-    array: jax.Array, elided: Sequence[bool], *, on_host: bool
-) -> np.ndarray:
-    """Fetches what is shown: both ends of the elided axes, the others whole.
-
-    On the host, numpy looks at the memory as it is; elsewhere the ends are cut out by
-    the device.
-    """
-    ends: Any = np.asarray(array) if on_host else array
-    with x64():
-        for axis in itertools.compress(range(array.ndim), elided):
-            last = array.shape[axis] - EDGE_ITEMS
-            shown = [*range(EDGE_ITEMS), *range(last, array.shape[axis])]
-            ends = ends.take(np.array(shown), axis)
-    return np.asarray(ends)
-
-
-def _cells(ends: np.ndarray, dtype: DType) -> np.ndarray:
-    """Writes each element, all to the width of the widest."""
-    if dtype in FLOATS:
-        texts = [f"{x:.4g}" for x in ends.astype(np.float64).ravel().tolist()]
-    else:
-        texts = [str(x) for x in ends.ravel().tolist()]
-    width = max(map(len, texts), default=1)
-    cells = np.array([text.rjust(width) for text in texts], f"U{width}")
-    return cells.reshape(ends.shape)
+def _aligned(texts: np.ndarray) -> np.ndarray:
+    """Fills each text up on its left to the width of the widest."""
+    if not texts.size:
+        return texts
+    return np.strings.rjust(texts, max(map(len, texts.flat)))
 
 
 def _block(cells: np.ndarray, elided: Sequence[bool]) -> Block:

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 def hidden_sizes(mapping: DeviceMapping) -> tuple[int, ...]:
     """Sizes of the hidden axes of a stored array."""
-    if mapping.is_unknown:
-        return (mapping.mesh.num_devices,)
-    return tuple(mapping.mesh.mesh_shape[i] for i in mapping.partial_axes)
+    return mapping.hidden_sizes
 
 
 def global_shape(shard: Sequence[int], mapping: DeviceMapping) -> tuple[int, ...]:

@@ -8,35 +8,40 @@ box is described by its spec, which is known in either state.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from maxlite._backend import lend, place, put
+from maxlite._backend import lend, place, put, row_major
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
-from maxlite.graph import DeviceRef, Dim, Shape, TensorType
-from maxlite.graph._shape import num_elements
+from maxlite.graph import DeviceRef
 from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._program import check_divisible
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
-    Placement,
+    Partial,
+    Replicated,
     ShardingError,
-    TensorLayout,
 )
 from maxlite.tensor._constructors import Constructors
 from maxlite.tensor._context import RealizationState, outside
+from maxlite.tensor._conversions import Conversions
 from maxlite.tensor._data import as_array, check_own_dtype, is_foreign_array
 from maxlite.tensor._defaults import as_mapping, defaults, on_device
+from maxlite.tensor._described import Described
+from maxlite.tensor._hints import missing
+from maxlite.tensor._jax_arrays import shared_array
+from maxlite.tensor._numpy_functions import NumpyFunctions
 from maxlite.tensor._operators import Operators
 from maxlite.tensor._repr import pending_text, sharded_text, values_text
+from maxlite.tensor._repr_html import tensor_html
 from maxlite.tensor._shards import split_array, with_hidden_axes
 
 
-class Tensor(Operators, Constructors):
+class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
     """An array on one device or laid out over a mesh, realized or pending.
 
     Args:
@@ -60,12 +65,8 @@ class Tensor(Operators, Constructors):
 
     __slots__ = ("__weakref__", "_array", "_spec", "_state")
 
-    _spec: Spec
     _array: jax.Array | None
     _state: RealizationState | None
-
-    # numpy must leave ``array + tensor`` to Tensor.
-    __array_ufunc__ = None
 
     def __init__(
         self,
@@ -100,83 +101,7 @@ class Tensor(Operators, Constructors):
         if self._state is not None:
             self._state.ctx.adopt(self)
 
-    # What is known without the values ---------------------------------------------
-
-    @property
-    def dtype(self) -> DType:
-        """Element type."""
-        return self._spec.dtype
-
-    @property
-    def shape(self) -> Shape:
-        """Global sizes of the tensor axes, as a new list of Dims."""
-        return Shape(self._spec.shape)
-
-    @property
-    def rank(self) -> int:
-        """Number of tensor axes."""
-        return len(self._spec.shape)
-
-    def num_elements(self) -> int:
-        """Counts the elements of the global value.
-
-        Raises:
-            TypeError: A size is symbolic.
-        """
-        return int(num_elements(self._spec.shape))
-
-    @property
-    def mapping(self) -> DeviceMapping:
-        """Mesh and placements."""
-        return self._spec.mapping
-
-    @property
-    def mesh(self) -> DeviceMesh:
-        """The mesh; one of a single device when the tensor is not distributed."""
-        return self._spec.mapping.mesh
-
-    @property
-    def placements(self) -> tuple[Placement, ...]:
-        """One placement per mesh axis."""
-        return self._spec.mapping.placements
-
-    @property
-    def layout(self) -> TensorLayout:
-        """Dtype, shape and mapping, as ``stage`` and ``compile`` take them."""
-        return TensorLayout(self.dtype, self.shape, self.mapping)
-
-    @property
-    def is_distributed(self) -> bool:
-        """Whether the mesh has more than one device."""
-        return self._spec.mapping.mesh.num_devices > 1
-
-    @property
-    def num_shards(self) -> int:
-        """Number of devices that hold a piece."""
-        return self._spec.mapping.mesh.num_devices
-
-    @property
-    def device(self) -> Device:
-        """The device.
-
-        Raises:
-            ValueError: The tensor is distributed.
-        """
-        return self._one_device("device").devices[0]
-
-    @property
-    def type(self) -> TensorType:
-        """Dtype, shape and device.
-
-        Raises:
-            TypeError: The tensor is distributed.
-        """
-        if self.is_distributed:
-            raise TypeError(
-                "type: a tensor on several devices has no single type, got "
-                f"{self.mapping!r}. Use layout."
-            )
-        return TensorType(self.dtype, self.shape, self.device)
+    # Becoming real ------------------------------------------------------------------
 
     @property
     def real(self) -> bool:
@@ -193,16 +118,6 @@ class Tensor(Operators, Constructors):
         if self._state is None:
             self._one_device("state")
         return self._state
-
-    def _one_device(self, who: str) -> DeviceMesh:
-        if self.is_distributed:
-            raise ValueError(
-                f"{who}: the tensor must lie on one device, got {self.mapping!r}. "
-                "Use materialize() first, or local_shards."
-            )
-        return self.mesh
-
-    # Becoming real ------------------------------------------------------------------
 
     @property
     def realize(self) -> Awaitable[Tensor]:
@@ -280,19 +195,69 @@ class Tensor(Operators, Constructors):
             TypeError: The tensor belongs to a program that is being traced.
             ShardingError: A placement is Unknown.
         """
-        array = self._stored()
-        if self.mapping.is_unknown:
-            raise ShardingError(
-                "to_numpy: the global value of Unknown shards is not defined, got "
-                f"{self.mapping!r}. Use rebind_mapping or local_shards."
-            )
-        if self.mapping.partial_axes:
-            with outside():
-                array = self.to(DeviceMapping.replicated(self.mesh))._stored()
-        view = np.asarray(array)
+        view = np.asarray(self._summed("to_numpy"))
         if view.flags.writeable:
             view.flags.writeable = False
         return view
+
+    @classmethod
+    def from_jax(cls, array: jax.Array) -> Tensor:
+        """Makes a tensor of a JAX array, which is shared, not copied.
+
+        Args:
+            array: On one device, or over a mesh by a ``NamedSharding``.
+
+        Returns:
+            A tensor that lies where ``array`` does; mesh axes keep their names.
+
+        Raises:
+            TypeError: No JAX array, one that is being traced, or PRNG keys.
+            ValueError: It was deleted, has a dtype that maxlite lacks, or lies in a way
+                that no mapping says.
+
+        Source: ours.
+
+        >>> Tensor.from_jax(jax.numpy.ones(2))
+        Tensor([1 1], dtype=DType.float32, device=Device(type=cpu,id=0))
+        """
+        return wrap(*shared_array("Tensor.from_jax", array))
+
+    def to_jax(self) -> jax.Array:
+        """Gives the global value as a JAX array, which shares the memory.
+
+        Returns:
+            An array that keeps its value when the tensor is written. Over a mesh it has
+            a ``NamedSharding``; pending sums are added up. 64-bit elements stay whole,
+            but JAX cuts what it computes of them unless ``jax.enable_x64`` is on.
+
+        Raises:
+            TypeError: The tensor belongs to a program that is being traced.
+            ShardingError: A placement is Unknown.
+
+        Source: ours.
+
+        >>> jax.numpy.sin(Tensor([0.0]).to_jax())
+        Array([0.], dtype=float32)
+        """
+        array = self._summed("to_jax")
+        lend(array)
+        return array
+
+    def _summed(self, who: str) -> jax.Array:
+        """Gives the array of the global value: the stored one, with no pending sums."""
+        array = self._stored()
+        if self.mapping.is_unknown:
+            raise ShardingError(
+                f"{who}: the global value of Unknown shards is not defined, got "
+                f"{self.mapping!r}. Use rebind_mapping or local_shards."
+            )
+        if not self.mapping.partial_axes:
+            return array
+        placements = [
+            Replicated() if isinstance(p, Partial) else p for p in self.placements
+        ]
+        with outside():
+            return self.to(DeviceMapping(self.mesh, tuple(placements)))._stored()
 
     def item(self) -> bool | int | float:
         """Gives the only element as a Python number.
@@ -317,11 +282,18 @@ class Tensor(Operators, Constructors):
         return bool(self.item())
 
     def __iter__(self) -> Iterator[Tensor]:
-        if not self.rank:
-            raise TypeError("iter: a tensor of rank 0 has no axis to go along.")
-        return (self[i] for i in range(int(Dim(self._spec.shape[0]))))
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        sought = value.to_numpy() if isinstance(value, Tensor) else value
+        return bool(np.any(self.to_numpy() == sought))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False and (self.is_distributed or not self.device.is_host):
+            raise ValueError(
+                "np.asarray: with copy=False the tensor must lie on one CPU, got "
+                f"{self.mapping!r} on {self.mesh.devices}. Leave copy out."
+            )
         return np.array(self.to_numpy(), dtype=dtype, copy=copy)
 
     def __dlpack__(self, **options: Any) -> Any:
@@ -329,6 +301,7 @@ class Tensor(Operators, Constructors):
         return Buffer.from_jax(self._stored()).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
+        self._one_device("__dlpack_device__")
         return Buffer.from_jax(self._stored()).__dlpack_device__()
 
     # Text, copies -------------------------------------------------------------------
@@ -342,8 +315,19 @@ class Tensor(Operators, Constructors):
 
     __str__ = __repr__
 
+    def _repr_html_(self) -> str:
+        """Draws the tensor for a notebook; a pending one stays pending."""
+        return tensor_html(self)
+
     def __format__(self, spec: str) -> str:
         return format(repr(self), spec)
+
+    if not TYPE_CHECKING:  # a type checker would then let every name pass
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # a property that raised: raise its own error
+                return object.__getattribute__(self, name)
+            raise AttributeError(missing(name), name=name, obj=self)
 
     def __copy__(self) -> Tensor:
         """Makes an independent tensor; a pending one stays pending."""
@@ -421,25 +405,25 @@ def from_data(
         array = as_array(who, data, dtype, defaults()[0])
         return from_numpy(array, as_mapping(device))
     # What others may write to is copied; JAX arrays and buffers never change.
-    fixed = isinstance(data, (jax.Array, Buffer))
-    return from_data(who, from_foreign(data, copy=not fixed), dtype, device)
+    copy = None if isinstance(data, (jax.Array, Buffer)) else True
+    return from_data(who, from_foreign(data, copy=copy), dtype, device)
 
 
-def from_foreign(data: Any, *, copy: bool = False) -> Tensor:
+def from_foreign(data: Any, *, copy: bool | None = None) -> Tensor:
     """Makes a tensor of another library's array, or of a buffer.
 
     Args:
         data: A JAX array, a Buffer or anything else with DLPack.
-        copy: Whether to copy it; otherwise its memory is shared where that is allowed.
+        copy: Whether to copy it; None shares its memory where that is allowed.
 
     Raises:
         TypeError: ``data`` does not speak DLPack.
-        ValueError: It lies on several devices, has gaps, or has an unknown dtype.
+        ValueError: It has gaps or an unknown dtype, it lies in a way that no mapping
+            says, or ``copy`` is False and its memory cannot be shared.
     """
     if isinstance(data, jax.Array):
-        array = Buffer.from_jax(data).to_jax()
-    else:
-        array = Buffer.from_dlpack(data, copy=copy or None).to_jax()
+        return wrap(*shared_array("Tensor", data))
+    array = row_major(Buffer.from_dlpack(data, copy=copy).to_jax())
     lend(array)  # nobody can see who else has its memory
     return from_jax(array)
 

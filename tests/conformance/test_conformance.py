@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from maxlite import functional
 from tests.conformance import _cases
 from tests.conformance._cases import Case
 
@@ -25,18 +24,8 @@ NONE_KNOWN = {"tree"}
 """Topics of which every case must agree."""
 
 
-LACKING = {"symbols-nonzero-new": "nonzero"}
-"""Cases of an op that the op table lacks, and the op."""
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.topic}-{case.id}")
 def test_answers_as_the_reference(case: Case) -> None:
-    if case.id in LACKING:
-        op = LACKING[case.id]
-        assert not hasattr(functional, op), (
-            f"{op} is there: take {case.id} off the list"
-        )
-        return
     answer = _cases.run(case)
     agrees = _cases.matches(case.expect, answer)
     if case.id in KNOWN:
@@ -48,8 +37,7 @@ def test_answers_as_the_reference(case: Case) -> None:
 
 def test_known_differences_are_few() -> None:
     of_topic = Counter(case.topic for case in CASES)
-    missed = {*KNOWN, *LACKING}
-    known = Counter(case.topic for case in CASES if case.id in missed)
+    known = Counter(case.topic for case in CASES if case.id in KNOWN)
     for topic, count in known.items():
         assert topic not in NONE_KNOWN
         assert count < MOST_KNOWN * of_topic[topic], topic

@@ -8,12 +8,16 @@ Both compare dtype, shape and values.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from maxlite import functional as F
+from maxlite._backend import x64
+from maxlite._op_table import lookup
 from maxlite.compilation import compile
 from maxlite.driver import CPU
 from maxlite.dtype import DType
@@ -56,6 +60,36 @@ def check(fn: Function, *arrays: np.ndarray, want: Any, named: bool = True) -> N
         _check_same(how, results, expected)
     if named:
         _check_same("named", _listed(_named(fn, arrays)(*tensors)), expected)
+
+
+def check_eager(fn: Function, *arrays: np.ndarray, want: np.ndarray) -> None:
+    """Runs a function eagerly alone, where the way of running cannot matter."""
+    _check_same("eager", _listed(fn(*map(Tensor, arrays))), (want,))
+
+
+def check_floats(fn: Function, want: Function, *arrays: np.ndarray) -> None:
+    """Runs a function eagerly in each float dtype, against numpy in float64.
+
+    Args:
+        fn: Takes Tensors.
+        want: The same in numpy.
+        *arrays: The arguments, which each dtype rounds first.
+    """
+    for dtype in FLOATS:
+        rounded = [array.astype(dtype) for array in arrays]
+        with np.errstate(all="ignore"):
+            answer = want(*(array.astype(np.float64) for array in rounded))
+            expected = np.asarray(answer).astype(dtype)
+        check_eager(fn, *rounded, want=expected)
+
+
+def slope(name: str, *at: float, **params: Any) -> tuple[float, ...]:
+    """Differentiates the row of an op at a point, by each operand."""
+    with x64():
+        point = tuple(jnp.float32(x) for x in at)
+        fn = partial(lookup(name).fn, **params)
+        by = tuple(range(len(at)))
+        return tuple(map(float, jax.grad(lambda *x: fn(*x).sum(), by)(*point)))
 
 
 def check_sharded(fn: Function, *operands: tuple[np.ndarray, str], lands: str) -> None:

@@ -101,6 +101,8 @@ TARGETS = [
     np.s_[1:4:2, ::2],
     np.s_[2:2],
     np.s_[...],
+    np.s_[::-1],
+    np.s_[3:0:-2, ::-1],
 ]
 
 
@@ -199,9 +201,9 @@ def test_each_position_is_written_by_the_same_program():
         (np.s_[2:1], (0, 2), IndexError, r"0 <= start <= stop <= 2, got \[2:1\]"),
         ((0, 0, 0), (), ValueError, "at most one entry per axis"),
         (None, (1, 2, 2), ValueError, "None adds no axis"),
-        (np.s_[::-1], (2, 2), ValueError, "a step must be a number of 1 or more"),
-        (0, (1, 2), ValueError, r"float32\[2\], got float32\[1, 2\]. Cast or broad"),
-        (np.s_[0:2], (1, 2), ValueError, r"float32\[2, 2\], got float32\[1, 2\]"),
+        (np.s_[2::-1], (2, 2), IndexError, r"-1 <= stop <= start < 2, got \[2:\]"),
+        (0, (1, 2), ValueError, r"float32\[2\], got float32\[1, 2\]. Cast or resh"),
+        (np.s_[0:2], (3, 2), ValueError, r"float32\[2, 2\], got float32\[3, 2\]"),
         (1.5, (2,), TypeError, "an index must be an int"),
     ],
 )
@@ -216,14 +218,71 @@ def test_a_write_takes_tensors_of_the_same_dtype_only():
     x = Tensor([1.0, 2.0])
     with pytest.raises(ValueError, match=r"float32\[1\], got int32\[1\]"):
         x[0:1] = Tensor(np.ones(1, np.int32))
-    wrong: list[Any] = [1.0, [1.0], np.ones(1)]
-    for value in wrong:
-        with pytest.raises(TypeError, match="value must be a Tensor"):
-            x[0:1] = value
-    with pytest.raises(TypeError, match="source must be a Tensor, got float"):
-        F.buffer_store(x, 3.0)
     with pytest.raises(ValueError, match=r"float32\[2\], got float32\[3\]"):
         F.buffer_store(x, Tensor([1.0, 2.0, 3.0]))
+
+
+VALUES = [2, 2.5, True, [7], [[1], [2], [3]], (8, 9), np.arange(2), np.float32(4)]
+
+
+@pytest.mark.parametrize("index", [np.s_[1:], np.s_[3:0:-1], np.s_[:3, ::-1]], ids=str)
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_numbers_lists_and_arrays_are_written_and_broadcast(index, value):
+    x = counted(4, 2)
+    want = x.copy()
+    want[index] = value
+
+    def fn(x):
+        y = x + 0
+        y[index] = value
+        return y
+
+    check(fn, x, want=want, named=False)
+
+
+@pytest.mark.parametrize("index", [0, np.s_[1:, 0], np.s_[...], np.s_[::-2]], ids=str)
+@pytest.mark.parametrize("shape", [(), (1,)], ids=str)
+def test_a_tensor_that_is_written_broadcasts(index, shape):
+    x, value = counted(4, 3), counted(*shape) + 7
+    want = x.copy()
+    want[index] = value
+    check(write(index), x, value, want=want, named=False)
+
+
+def test_a_row_is_written_to_every_row_at_named_sizes():
+    x, value = counted(4, 3), counted(3)
+    check(write(np.s_[...]), x, value, want=np.tile(value, (4, 1)))
+
+
+def test_buffer_store_takes_numbers_too():
+    x = Tensor([1.0, 2.0])
+    F.buffer_store(x, 3)
+    assert x.to_numpy().tolist() == [3.0, 3.0]
+    F.buffer_store(x, [4, 5])
+    assert x.to_numpy().tolist() == [4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "match"),
+    [
+        (2.5, ValueError, "a number beside a tensor of DType.int8 must be an integer"),
+        (200, ValueError, r"must lie in \[-128, 127\], got 200"),
+        ([1, 200], ValueError, r"must lie in \[-128, 127\], got 200"),
+        (np.array([1, 200]), ValueError, r"must lie in \[-128, 127\], got 200"),
+        ([0.5, 1.5], ValueError, "must be an integer, got 0.5"),
+        ([1, 2, 3], ValueError, r"int8\[2\], got int8\[3\]"),
+        ([[1], [2, 3]], ValueError, "one length per axis, got a ragged list"),
+        (["a", "b"], TypeError, "a list must hold numbers"),
+        ("ab", TypeError, "must be a Tensor, a number, a numpy array or a Dim"),
+        (None, TypeError, "must be a Tensor, a number, a numpy array or a Dim"),
+    ],
+    ids=str,
+)
+def test_a_value_that_does_not_fit_is_not_written(value, error, match):
+    x = Tensor(np.zeros(2, np.int8))
+    with pytest.raises(error, match=match):
+        x[:] = value
+    assert x.to_numpy().tolist() == [0, 0]
 
 
 # Writing in a program -----------------------------------------------------------------
@@ -303,6 +362,7 @@ def test_only_buffers_are_written_in_a_program():
         (np.s_[::2], "S1 P", "S1 P", "S1 P"),
         ((), "S0 S1", "S0 S1", "S0 S1"),
         (np.s_[:, 0], "P S0", "P S0", "P S0"),
+        (np.s_[:, ::-1], "S0 R", "S0 R", "S0 R"),
     ],
     ids=str,
 )
@@ -331,7 +391,24 @@ def test_a_value_on_one_device_goes_into_a_whole_target():
     np.testing.assert_array_equal(x.to_numpy()[1], counted(4))
 
 
-@pytest.mark.parametrize("index", [0, np.s_[1:3], np.s_[::2]], ids=str)
+@pytest.mark.parametrize("placed", ["R R", "S0 S1", "S0 P", "S1 R"])
+def test_a_number_is_written_wherever_a_tensor_lies(placed):
+    x = place(counted(4, 4), placed)
+    before = x.mapping
+    x[:] = 7
+    assert x.mapping == before
+    np.testing.assert_array_equal(x.to_numpy(), np.full((4, 4), 7, np.float32))
+
+
+def test_a_value_that_is_broadcast_must_be_whole_there():
+    x = place(counted(4, 4), "S0")
+    x[:] = place(counted(4), "R")
+    np.testing.assert_array_equal(x.to_numpy(), np.tile(counted(4), (4, 1)))
+    with pytest.raises(TypeError, match="cannot stand next to a distributed tensor"):
+        x[:] = np.zeros(4)
+
+
+@pytest.mark.parametrize("index", [0, np.s_[1:3], np.s_[::2], np.s_[::-1]], ids=str)
 def test_a_write_to_whole_axes_needs_no_communication(index):
     mapping = DeviceMapping(cpu_mesh(2), (Sharded(1),))
 

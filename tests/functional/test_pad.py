@@ -1,4 +1,4 @@
-"""Repeating, padding and blanking out: tile, repeat_interleave, pad, band_part."""
+"""Repeating, padding and blanking out: tile, pad, band_part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def counted(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
 
 
-# tile and repeat_interleave -----------------------------------------------------------
+# tile ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -51,57 +51,20 @@ def test_tile_wants_one_number_per_axis(repeats):
 
 
 @pytest.mark.parametrize(
-    ("shape", "axis"),
-    [
-        ((2, 3), None),
-        ((2, 3), 0),
-        ((2, 3), -1),
-        ((1, 1), 1),
-        ((0, 2), 0),
-        ((0, 2), None),
-        ((), None),
-    ],
-)
-@pytest.mark.parametrize("repeats", [1, 3])
-def test_repeat_interleave_repeats_each_element(shape, axis, repeats):
-    x = counted(*shape)
-    want = np.repeat(x, repeats, axis)
-    check(lambda t: F.repeat_interleave(t, repeats, axis), x, want=want)
-
-
-def test_repeat_interleave_refuses_what_is_no_number_of_repeats():
-    x = Tensor([1.0, 2.0])
-    with pytest.raises(ValueError, match="repeats must be 1 or more, got 0"):
-        F.repeat_interleave(x, 0)
-    with pytest.raises(ValueError, match="axis must be from -1 to 0, got 1"):
-        F.repeat_interleave(x, 2, axis=1)
-    with pytest.raises(TypeError, match="repeats must be an int, got float"):
-        F.repeat_interleave(x, 2.0)
-    repeats = Tensor(np.array([1, 2]))
-    with pytest.raises(NotImplementedError, match="repeats must be an int"):
-        F.repeat_interleave(x, repeats, 0, 3)
-
-
-@pytest.mark.parametrize(
     ("fn", "placed", "lands"),
     [
         (lambda t: F.tile(t, [2, 1]), "S1 P", "S1 P"),
         (lambda t: F.tile(t, [2, 2]), "R", "R"),
         (lambda t: F.tile(t, [1, 1]), "S0 S1", "S0 S1"),
-        (lambda t: F.repeat_interleave(t, 2, 0), "S1 P", "S1 P"),
-        (lambda t: F.repeat_interleave(t, 2), "P", "P"),
     ],
 )
-def test_repeating_on_a_mesh(fn, placed, lands):
+def test_tile_on_a_mesh(fn, placed, lands):
     check_sharded(fn, (counted(4, 4), placed), lands=lands)
 
 
-@pytest.mark.parametrize(
-    "fn", [lambda t: F.tile(t, [2, 1]), lambda t: F.repeat_interleave(t, 2, 0)]
-)
-def test_a_repeated_axis_must_be_whole(fn):
-    with pytest.raises(ShardingError, match=r"tile|repeat_interleave"):
-        fn(place(counted(4, 4), "S0"))
+def test_a_tiled_axis_must_be_whole():
+    with pytest.raises(ShardingError, match="tile"):
+        F.tile(place(counted(4, 4), "S0"), [2, 1])
 
 
 # pad ----------------------------------------------------------------------------------

@@ -1,29 +1,39 @@
-"""Running sums and softmax, against numpy and scipy."""
+"""Running sums, products and extrema, and softmax, against numpy and scipy."""
 
+from functools import partial
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
 
 from maxlite import functional as F
+from maxlite._op_table import lookup
 from maxlite.dtype import DType
 from maxlite.sharding import ShardingError, auto_reshard
 from maxlite.tensor import Tensor
-from tests.functional._cross import FLOATS, NUMBERS, check, check_sharded, place
+from tests.functional._cross import (
+    FLOATS,
+    NUMBERS,
+    check,
+    check_eager,
+    check_sharded,
+    place,
+)
 
 NAN, INF = float("nan"), float("inf")
-NAMES = ("cumsum", "softmax", "logsoftmax")
+RUNNING = {
+    "cumsum": np.cumsum,
+    "cumprod": np.cumprod,
+    "cummax": np.maximum.accumulate,
+    "cummin": np.minimum.accumulate,
+}
+NAMES = (*RUNNING, "softmax", "logsoftmax")
 SCIPY = {"softmax": scipy.special.softmax, "logsoftmax": scipy.special.log_softmax}
 
 
 # cumsum -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
-def test_cumsum_keeps_each_dtype(dtype, rng):
-    x = rng.integers(0, 5, (2, 5)).astype(dtype)
-    want = np.cumsum(x.astype(np.float32), 1).astype(dtype)
-    check(F.cumsum, x, want=want, named=False)
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1, -3])
@@ -74,6 +84,54 @@ def test_cumsum_wraps_small_integers_and_adds_halves_in_float32():
     check(F.cumsum, x, want=np.array([200, 44, 45], np.uint8))
     ones = np.ones(1024, jnp.bfloat16)
     assert F.cumsum(Tensor(ones)).to_numpy()[-1] == 1024
+
+
+# Other running ops --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+@pytest.mark.parametrize("name", RUNNING)
+def test_a_running_op_keeps_each_dtype(name, dtype, rng):
+    x = rng.integers(0, 4, (2, 5)).astype(dtype)
+    want = RUNNING[name](x.astype(np.float32), 1).astype(dtype)
+    check_eager(getattr(F, name), x, want=want)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("name", ["cumprod", "cummax", "cummin"])
+def test_a_running_op_runs_along_each_axis_from_either_end(name, axis, rng):
+    x = rng.uniform(-2, 2, (2, 3, 4)).astype(np.float32)
+    fn = getattr(F, name)
+    check(lambda x: fn(x, axis), x, want=RUNNING[name](x, axis))
+    backwards = np.flip(RUNNING[name](np.flip(x, axis), axis), axis)
+    check(lambda x: fn(x, axis, reverse=True), x, want=backwards, named=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        ({"exclusive": True}, [1.0, 2.0, 6.0]),
+        ({"exclusive": True, "reverse": True}, [12.0, 4.0, 1.0]),
+    ],
+)
+def test_cumprod_may_start_at_1(options, want):
+    x = np.array([2.0, 3.0, 4.0], np.float32)
+    check(lambda x: F.cumprod(x, **options), x, want=np.array(want, np.float32))
+    assert F.cumprod(Tensor(np.zeros((2, 0), np.float32)), **options).shape == [2, 0]
+
+
+def test_from_a_nan_on_there_is_no_extreme():
+    x = np.array([1.0, NAN, 3.0], np.float32)
+    for name in ("cummax", "cummin", "cumprod"):
+        check(getattr(F, name), x, want=np.array([1.0, NAN, NAN], np.float32))
+
+
+def test_cumprod_wraps_small_integers_and_has_slopes_at_0():
+    x = np.array([20, 20, 1], np.uint8)
+    check(F.cumprod, x, want=np.array([20, 144, 144], np.uint8))
+    fn = partial(lookup("cumprod").fn, axis=0, reverse=False, exclusive=False)
+    slopes = jax.grad(lambda x: fn(x).sum())(jnp.array([0.0, 2.0, 0.0]))
+    np.testing.assert_array_equal(slopes, [3.0, 0.0, 0.0])
 
 
 # softmax ------------------------------------------------------------------------------
@@ -167,13 +225,13 @@ GRID = np.arange(16, dtype=np.float32).reshape(4, 4)[:, ::-1] % 7
 @pytest.mark.parametrize(
     ("axis", "given"), [(0, "R"), (0, "S1"), (1, "S0"), (1, "S0 S0"), (0, "R S1")]
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["cumsum", "softmax"])
 def test_other_axes_may_be_sharded(name, axis, given):
     check_sharded(lambda x: getattr(F, name)(x, axis), (GRID, given), lands=given)
 
 
 @pytest.mark.parametrize(("axis", "given"), [(0, "S0"), (1, "P"), (1, "S0 S1")])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["cumsum", "softmax"])
 def test_their_own_is_not_moved_unless_told_so(name, axis, given):
     with pytest.raises(ShardingError, match=rf"{name}[\s\S]*auto_reshard"):
         getattr(F, name)(place(GRID, given), axis)
@@ -182,7 +240,7 @@ def test_their_own_is_not_moved_unless_told_so(name, axis, given):
 @pytest.mark.parametrize(
     ("given", "lands"), [("S0", "R"), ("P", "R"), ("P S1", "R S1")]
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["cumsum", "softmax"])
 def test_told_so_it_is_moved(name, given, lands):
     with auto_reshard(mode="silent"):
         check_sharded(lambda x: getattr(F, name)(x, 0), (GRID, given), lands=lands)

@@ -79,6 +79,37 @@ def test_permute_wants_each_axis_once(dims):
         F.permute(Tensor(counted(1, 2)), dims)
 
 
+@pytest.mark.parametrize(
+    ("source", "destination"),
+    [(0, -1), (-1, 0), (1, 1), ((0, 1), (2, 0)), ([2, 0], [0, 1]), ((), ())],
+)
+def test_moveaxis_keeps_the_others_in_order(source, destination):
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    want = np.moveaxis(x, source, destination)
+    check(lambda x: F.moveaxis(x, source, destination), x, want=want)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "message"),
+    [
+        ((0, 1), 0, r"must pair, each axis named once, got \[0, 1\] and \[0\]"),
+        ((0, -2), (0, 1), r"must pair, each axis named once, got \[0, 0\]"),
+        ((0, 1), (1, 1), "must pair, each axis named once"),
+        (0, 2, "axis must be from -2 to 1, got 2"),
+    ],
+)
+def test_moveaxis_wants_pairs(source, destination, message):
+    with pytest.raises(ValueError, match=f"moveaxis: .*{message}"):
+        F.moveaxis(Tensor([[1.0]]), source, destination)
+
+
+def test_moveaxis_takes_a_tensor_and_ints():
+    with pytest.raises(TypeError, match="moveaxis: axis must be an int, got float"):
+        F.moveaxis(Tensor([[1.0]]), 0.0, 1)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="moveaxis: x must be a Tensor, got list"):
+        F.moveaxis([[1.0]], 0, 1)  # pyright: ignore[reportArgumentType]
+
+
 def test_permute_and_transpose_refuse_axes_that_are_not_there():
     x = Tensor(counted(1, 2))
     with pytest.raises(IndexError, match="permute: axis must be from -2 to 1, got 5"):

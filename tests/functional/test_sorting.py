@@ -1,4 +1,4 @@
-"""argsort, top_k and bottom_k, against numpy's stable sort."""
+"""Sorting along an axis, against numpy's stable sort."""
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from tests.functional._cross import NUMBERS, check, check_sharded, place
 NAN, INF = float("nan"), float("inf")
 BOOL = np.dtype(bool)
 SELECTIONS = ("top_k", "bottom_k")
+GRID = np.arange(16, dtype=np.float32).reshape(4, 4)[:, ::-1] % 7
 
 
 def order(x: np.ndarray, axis: int = -1, *, largest: bool = False) -> np.ndarray:
@@ -36,11 +37,21 @@ def selector(name: str, k: int, axis: int = -1):
     return lambda x: getattr(F, name)(x, k, axis)
 
 
+def both_ways(axis: int = -1):
+    return lambda x: (F.sort(x, axis), F.sort(x, axis, descending=True))
+
+
+def sorted_both_ways(x: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
+    up, down = order(x, axis), order(x, axis, largest=True)
+    return np.take_along_axis(x, up, axis), np.take_along_axis(x, down, axis)
+
+
 @pytest.mark.parametrize("dtype", [BOOL, *NUMBERS], ids=str)
 def test_each_dtype_is_sorted_as_numpy_does(dtype, rng):
     x = rng.permutation(np.arange(8) % 5).astype(dtype)
     check(F.argsort, x, want=order(x), named=False)
     check(lambda x: F.argsort(x, False), x, want=order(x, largest=True), named=False)
+    check(both_ways(), x, want=sorted_both_ways(x), named=False)
     for name in SELECTIONS:
         check(selector(name, 3), x, want=selected(name, x, 3), named=False)
 
@@ -50,6 +61,16 @@ def test_each_dtype_is_sorted_as_numpy_does(dtype, rng):
 def test_each_axis_is_searched(name, axis, rng):
     x = rng.standard_normal((3, 2, 4)).astype(np.float32)
     check(selector(name, 2, axis), x, want=selected(name, x, 2, axis))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_each_axis_is_sorted(axis, rng):
+    x = rng.integers(0, 3, (3, 2, 4)).astype(np.float32)
+    check(both_ways(axis), x, want=sorted_both_ways(x, axis))
+    indices = order(x, axis), order(x, axis, largest=True)
+    check(
+        lambda x: (F.argsort(x, axis=axis), F.argsort(x, False, axis)), x, want=indices
+    )
 
 
 @pytest.mark.parametrize("values", [[2.0, 1.0, 2.0, 1.0], [0.0, -0.0, 0.0, -0.0]])
@@ -62,8 +83,9 @@ def test_of_equal_elements_the_first_comes_first(values):
 
 
 def test_the_sign_of_a_zero_is_kept():
-    values, _ = F.top_k(Tensor([0.0, -0.0]), 2)
-    assert np.signbit(values.to_numpy()).tolist() == [False, True]
+    zeros = Tensor([0.0, -0.0])
+    for values in (F.top_k(zeros, 2)[0], F.sort(zeros), F.sort(zeros, descending=True)):
+        assert np.signbit(values.to_numpy()).tolist() == [False, True]
 
 
 def test_nan_is_the_largest_whatever_its_sign():
@@ -71,6 +93,7 @@ def test_nan_is_the_largest_whatever_its_sign():
     assert order(x).tolist() == [4, 0, 2, 1, 3]
     check(F.argsort, x, want=order(x))
     check(lambda x: F.argsort(x, ascending=False), x, want=order(x, largest=True))
+    check(both_ways(), x, want=sorted_both_ways(x))
     for name in SELECTIONS:
         check(selector(name, 5), x, want=selected(name, x, 5))
         check(selector(name, 2), x, want=selected(name, x, 2))
@@ -96,7 +119,9 @@ def test_all_or_nothing_may_be_taken(name, shape, k, rng):
 
 @pytest.mark.parametrize("size", [0, 1])
 def test_little_is_sorted(size):
-    check(F.argsort, np.zeros(size, np.float32), want=np.arange(size))
+    x = np.zeros(size, np.float32)
+    check(F.argsort, x, want=np.arange(size))
+    check(F.sort, x, want=x)
 
 
 # Errors -------------------------------------------------------------------------------
@@ -106,6 +131,19 @@ def test_little_is_sorted(size):
 def test_argsort_is_for_vectors(shape):
     with pytest.raises(ValueError, match="argsort: x must have one axis, got"):
         F.argsort(Tensor(np.zeros(shape, np.float32)))
+
+
+def test_the_axis_that_is_sorted_must_exist():
+    x = Tensor([[1.0, 2.0]])
+    for fn in (lambda axis: F.sort(x, axis), lambda axis: F.argsort(x, axis=axis)):
+        with pytest.raises(ValueError, match="sort: axis must be from -2 to 1, got 2"):
+            fn(2)
+        with pytest.raises(TypeError, match="sort: axis must be an int, got float"):
+            fn(0.0)
+    with pytest.raises(ValueError, match=r"sort: axis must exist, got -1 .* rank 0"):
+        F.sort(Tensor(1.0))
+    with pytest.raises(TypeError, match="sort: x must be a Tensor, got list"):
+        F.sort([1.0])  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("k", [3, -1])
@@ -142,8 +180,6 @@ def test_the_axis_must_exist(name):
 
 # On a mesh ----------------------------------------------------------------------------
 
-GRID = np.arange(16, dtype=np.float32).reshape(4, 4)[:, ::-1] % 7
-
 
 @pytest.mark.parametrize(
     ("axis", "given"), [(0, "R"), (0, "S1"), (1, "S0"), (1, "S0 S0"), (0, "R S1")]
@@ -167,6 +203,26 @@ def test_the_searched_axis_must_be_whole(name, axis, given):
 def test_told_so_it_is_moved(name, given, lands):
     with auto_reshard(mode="silent"):
         check_sharded(selector(name, 2, 0), (GRID, given), lands=lands)
+
+
+@pytest.mark.parametrize(
+    ("axis", "given"), [(0, "R"), (0, "S1"), (1, "S0 S0"), (0, "R S1")]
+)
+def test_other_axes_of_what_is_sorted_may_be_sharded(axis, given):
+    check_sharded(
+        lambda x: (*both_ways(axis)(x), F.argsort(x, axis=axis)),
+        (GRID, given),
+        lands=given,
+    )
+
+
+@pytest.mark.parametrize("given", ["S0", "P"])
+def test_the_axis_that_is_sorted_must_be_whole(given):
+    for fn in (F.sort, F.argsort):
+        with pytest.raises(ShardingError, match=r"sort[\s\S]*auto_reshard"):
+            fn(place(GRID, given), axis=0)
+    with auto_reshard(mode="silent"):
+        check_sharded(lambda x: F.sort(x, 0), (GRID, given), lands="R")
 
 
 def test_argsort_needs_its_vector_whole():

@@ -12,6 +12,7 @@ import pytest
 from maxlite.driver import CPU, accelerator_count
 from maxlite.dtype import DType
 from maxlite.graph import BufferType, DeviceKind, DeviceRef, Dim, TensorType, Type
+from maxlite.graph import type as public
 
 KINDS = (TensorType, BufferType)
 
@@ -182,3 +183,18 @@ def test_a_tensor_type_and_a_buffer_type_convert_and_are_never_equal() -> None:
     assert buffer.as_tensor() == tensor
     assert tensor != buffer
     assert hash(tensor) != hash(buffer)
+
+
+def test_the_public_path_has_the_same_types() -> None:
+    assert public.TensorType is TensorType
+    assert public.BufferType is BufferType
+    assert public.DeviceRef is DeviceRef
+    assert public.DeviceKind is DeviceKind
+    assert public.Type is Type
+
+
+def test_layouts_are_known_by_their_letters() -> None:
+    assert [layout.value for layout in public.ConvInputLayout] == ["NHWC", "NCHW"]
+    names = ["RSCF", "QRSCF", "FCRS", "FCQRS", "CFRS"]
+    assert [layout.name for layout in public.FilterLayout] == names
+    assert public.FilterLayout("CFRS") is public.FilterLayout.CFRS

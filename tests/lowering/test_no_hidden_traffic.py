@@ -22,7 +22,7 @@ from maxlite.lowering import compile_graph, find_collectives
 from maxlite.sharding import Partial, Replicated, Sharded
 from maxlite.sharding._action import Action
 from tests.compilation.layouts import mesh
-from tests.lowering.op_samples import SAMPLES
+from tests.lowering.op_samples import SAMPLES, WRITES
 from tests.lowering.stored import placed, short, whole
 
 TWO = mesh(2)
@@ -61,7 +61,7 @@ def test_no_sample_is_left_over():
 
 def recorded(name, sample):
     """Records a sample and gives the node of the op."""
-    kind = BufferLayout if name == "slice_update" else TensorLayout
+    kind = BufferLayout if name in WRITES else TensorLayout
     first, *others = [layout(operand) for operand in sample.operands]
     graph = stage(sample.run)(kind(*first), *(TensorLayout(*o) for o in others)).graph
     return next(node for node in graph.nodes if node.op is lookup(name))

@@ -248,14 +248,6 @@ def test_a_write_after_recording_does_not_leak_in():
     assert values(x) == [100.0, 2.0]
 
 
-@pytest.mark.parametrize("value", [1.0, [1.0], np.ones(1, np.float32)])
-def test_only_a_tensor_can_be_written(value):
-    x = Tensor([1.0, 2.0])
-    with F.lazy(), pytest.raises(TypeError, match="Tensor"):
-        x[0:1] = value
-    assert values(x) == [1.0, 2.0]
-
-
 # Blocks in blocks -------------------------------------------------------------------
 
 

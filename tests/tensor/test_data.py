@@ -273,6 +273,19 @@ def test_other_arrays_are_copied_by_a_constructor(make):
     assert not x.to_numpy().any()
 
 
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4)])
+def test_other_arrays_in_another_order_are_put_in_ours(shape):
+    room = np.zeros(200, np.float32)
+    data = room[-room.ctypes.data % 64 // 4 :][: np.prod(shape)]
+    data[:] = np.arange(np.prod(shape))
+    turned = data.reshape(shape).T
+    x = Tensor(Lent(turned))
+    np.testing.assert_array_equal(x.to_numpy(), turned)
+    np.testing.assert_array_equal((x + 1).to_numpy(), turned + 1)
+    with pytest.raises(ValueError, match=r"row-major .*the axes are transposed"):
+        Tensor.from_dlpack(Lent(turned))
+
+
 def test_from_dlpack_gives_tensors_back_as_they_are():
     x = Tensor([1.0])
     assert Tensor.from_dlpack(x) is x

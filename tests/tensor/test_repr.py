@@ -5,10 +5,17 @@ import numpy as np
 import pytest
 
 from maxlite import functional as F
+from maxlite.compilation import stage
 from maxlite.driver import CPU
 from maxlite.dtype import DType
-from maxlite.sharding import DeviceMapping, Partial, Sharded
-from maxlite.tensor import Tensor, _repr
+from maxlite.sharding import (
+    DeviceMapping,
+    Partial,
+    Replicated,
+    Sharded,
+    TensorLayout,
+)
+from maxlite.tensor import Tensor, _repr, _shown
 from tests.sharding.meshes import cpu_mesh
 
 TAIL = ", dtype=DType.int32, device=Device(type=cpu,id=0))"
@@ -169,25 +176,82 @@ def test_the_width_follows_what_is_shown():
 
 def test_only_what_is_shown_is_written(monkeypatch):
     written = []
-    cells = _repr._cells
+    texts = _repr.element_texts
 
-    def spy(ends, dtype):
-        written.append(ends.size)
-        return cells(ends, dtype)
+    def spy(elements, dtype):
+        written.append(elements.size)
+        return texts(elements, dtype)
 
-    monkeypatch.setattr(_repr, "_cells", spy)
+    monkeypatch.setattr(_repr, "element_texts", spy)
     repr(F.zeros([1000, 2000]))
     assert written == [6 * 6]
 
 
-@pytest.mark.parametrize("shape", [(2000,), (7, 2, 80), (3, 400, 9), (2, 2)])
-def test_an_accelerator_cuts_the_same_ends_out_by_itself(shape):
+class Fetching:
+    """numpy, but for ``asarray``, which notes how many elements it is given."""
+
+    def __init__(self):
+        self.fetched = []
+
+    def __getattr__(self, name):
+        return getattr(np, name)
+
+    def asarray(self, array):
+        self.fetched.append(array.size)
+        return np.asarray(array)
+
+
+@pytest.mark.parametrize(
+    ("shape", "shown"),
+    [((2000,), 6), ((7, 2, 80), 6 * 2 * 80), ((8, 400, 9), 6 * 6 * 9), ((2, 2), 4)],
+)
+def test_an_accelerator_gives_what_is_shown_and_no_more(monkeypatch, shape, shown):
     x = counted(*shape).cast(DType.int64) * (1 << 40)
-    elided = _repr._elided_axes(shape)
-    kept = _repr._cut_middles(x._stored(), elided, on_host=True)
-    cut = _repr._cut_middles(x._stored(), elided, on_host=False)
-    assert cut.dtype == np.int64
-    np.testing.assert_array_equal(cut, kept)
+    text, spy = repr(x), Fetching()
+    monkeypatch.setattr(_shown, "_on_host", lambda array: False)
+    monkeypatch.setattr(_shown, "np", spy)
+    assert repr(x) == text
+    assert spy.fetched == [shown]
+
+
+@pytest.mark.parametrize("shape", [(7, 20_000), (20_000, 7)])
+def test_both_ends_of_every_elided_axis_are_kept(shape):
+    x = counted(*shape)
+    kept = _shown.shown_elements(x._stored(), [True, True])
+    assert kept.shape == (6, 6)
+    assert kept[0, :3].tolist() == [0, 1, 2]
+    assert kept[-1, -1] == x.num_elements() - 1
+
+
+@pytest.mark.parametrize("placement", [Sharded(0), Sharded(1), Replicated()])
+@pytest.mark.parametrize("shape", [(2000, 4), (4, 2000), (2, 6), (0, 2), (400, 8, 2)])
+def test_each_device_gives_what_it_holds_of_what_is_shown(placement, shape):
+    x = counted(*shape).to(DeviceMapping(cpu_mesh(2), (placement,)))
+    elided = _shown.elided_axes(shape)
+    expected = x.to_numpy()[np.ix_(*_shown.shown_positions(shape, elided))]
+    shown = _shown.shown_elements(x._stored(), elided)
+    np.testing.assert_array_equal(shown, expected, strict=True)
+
+
+def test_printing_leaves_the_tensor_to_be_written_in_place():
+    x = counted(2000)
+    before = x._stored().unsafe_buffer_pointer()
+    assert repr(x)
+    assert x._repr_html_()
+    x[0:1] = counted(1)
+    assert x._stored().unsafe_buffer_pointer() == before
+
+
+def test_a_traced_tensor_prints_its_named_sizes():
+    texts = []
+
+    def body(x):
+        texts.append(repr(x))
+        return x + 1
+
+    stage(body)(TensorLayout(DType.int8, ["n", 2], CPU()))
+    assert "shape=[Dim('n'), Dim(2)]" in texts[0]
+    assert "'<unrealized>'" in texts[0]
 
 
 def test_a_pending_tensor_says_so_and_stays_pending():

@@ -1,6 +1,7 @@
-"""Rows of ops along one axis: reductions, scans, sorts.
+"""Rows of ops along tensor axes: reductions, scans, sorts.
 
-Reduced axes are kept with size 1, so the other axes keep their numbers.
+A reduced axis is kept with size 1, so the other axes keep their numbers; without
+``keepdims`` they move to the left.
 """
 
 from __future__ import annotations
@@ -21,34 +22,61 @@ def sum_rule(
     """Places sum: of an axis that is cut, each device adds up its piece, which gives P.
 
     Params:
-        axis: The tensor axis that is added up.
+        axes: The tensor axes that are added up.
+        keepdims: Whether they stay.
+    """
+    return [*count_rule(operands, params, n), row(P, to=P)]
+
+
+def count_rule(
+    operands: Sequence[Operand], params: Mapping[str, Any], n: int
+) -> list[AxisAssignment]:
+    """Places count_nonzero: as a sum, but the elements must be known.
+
+    Params:
+        axes: The tensor axes that are counted along.
+        keepdims: Whether they stay.
     """
     (x,) = operands
     return [
         all_replicated(1),
         *(
-            row(S(i), to=P if i == params["axis"] else S(i))
+            row(S(i), to=P if i in params["axes"] else S(_axis_after(i, params)))
             for i in range(len(x.shape))
         ),
-        row(P, to=P),
     ]
 
 
 def reduce_rule(
     operands: Sequence[Operand], params: Mapping[str, Any], n: int
 ) -> list[AxisAssignment]:
-    """Places mean, max, min, prod, argmax, argmin: the reduced axis must be whole.
+    """Places mean, max, prod, argmax, norm and the like: reduced axes must be whole.
 
     Params:
-        axis: The tensor axis that is reduced.
+        axes: The tensor axes that are reduced.
+        keepdims: Whether they stay.
     """
-    return _whole_along_axis(operands, params, results=1)
+    (x,) = operands
+    return [
+        all_replicated(1),
+        *(
+            row(S(i), to=S(_axis_after(i, params)))
+            for i in range(len(x.shape))
+            if i not in params["axes"]
+        ),
+    ]
+
+
+def _axis_after(axis: int, params: Mapping[str, Any]) -> int:
+    """Finds the number of an axis that stays among those of the result."""
+    removed = () if params["keepdims"] else params["axes"]
+    return axis - sum(other < axis for other in removed)
 
 
 def along_axis_rule(
     operands: Sequence[Operand], params: Mapping[str, Any], n: int
 ) -> list[AxisAssignment]:
-    """Places softmax, logsoftmax and cumsum: their axis must be whole.
+    """Places softmax, sorts and running sums: their axis must be whole.
 
     Params:
         axis: The tensor axis that the op works along.
@@ -70,7 +98,7 @@ def top_k_rule(
 def all_replicated_rule(
     operands: Sequence[Operand], params: Mapping[str, Any], n: int
 ) -> list[AxisAssignment]:
-    """Places an op of one result that needs every operand whole, such as argsort."""
+    """Places an op of one result that needs every operand whole, as group_norm."""
     return [all_replicated(len(operands))]
 
 

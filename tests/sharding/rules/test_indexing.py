@@ -7,6 +7,9 @@ from maxlite.sharding.rules import (
     all_replicated_rule,
     gather_nd_rule,
     gather_rule,
+    index_rule,
+    index_update_rule,
+    mask_update_rule,
     scatter_rule,
     slice_rule,
     slice_update_rule,
@@ -15,6 +18,7 @@ from tests.sharding.planning import plan
 
 BARE = ("slice", None, None, 1)
 NEW = ("new",)
+TAKE = ("take",)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +45,8 @@ NEW = ("new",)
         ("4,4 S1", (("int", 0), NEW), "S1", "S1"),
         ("4,4 S1", (("window", 2, 1),), "S1", "S1"),
         ("4,4 S0", (("window", 2, 1),), "raises", "R"),
+        ("4,4 S1", (("slice", None, None, -1),), "S1", "S1"),
+        ("4,4 S0", (("slice", None, None, -1),), "raises", "R"),
     ],
 )
 def test_slicing(x, index, default, silent):
@@ -135,6 +141,13 @@ def test_scatter_nd_needs_everything_whole():
         ("4,4 S1", "4 R", (("int", 0),), "raises", "S1"),
         ("4,4 S0", "4 R", (("int", 0),), "raises", "R"),
         ("4,4 P", "4 R", (("int", 0),), "raises", "R"),
+        # Where the value is broadcast it is whole.
+        ("4,4 S0", "4 R", (BARE,), "S0", "S0"),
+        ("4,4 S0", "1,4 R", (BARE,), "S0", "S0"),
+        ("4,4 S1", "4 S0", (BARE,), "S1", "S1"),
+        ("4,4 S1", "4,1 R", (), "S1", "S1"),
+        ("4,4 S0 S1", "number", (), "S0 S1", "S0 S1"),
+        ("4,4 P", "number", (), "P", "P"),
     ],
 )
 def test_slice_update(x, value, index, default, silent):
@@ -142,3 +155,80 @@ def test_slice_update(x, value, index, default, silent):
     operands = [x, value, *positions]
     assert plan(slice_update_rule, operands, index=index) == default
     assert plan(slice_update_rule, operands, region="silent", index=index) == silent
+
+
+@pytest.mark.parametrize(
+    ("operands", "index", "in_front", "default", "silent"),
+    [
+        (["4,4 S1", "2 R"], (TAKE,), False, "S1", "S1"),
+        (["4,4 S1", "2,2 R"], (TAKE,), False, "S2", "S2"),
+        (["4,4 S0", "2 R"], (TAKE,), False, "raises", "R"),
+        (["4,4 R", "2,2 S1"], (BARE, TAKE), False, "S2", "S2"),
+        (["4,4 S0 R", "2 R S0"], (BARE, TAKE), False, "S0 S1", "S0 S1"),
+        (["4,4 P", "2 R"], (TAKE,), False, "P", "P"),
+        (["4,4 R", "2 P"], (TAKE,), False, "raises", "R"),
+        # Positions broadcast: what lacks an axis, or has size 1, is whole.
+        (["4,4 R", "2,1 S0", "4 R"], (TAKE, TAKE), False, "S0", "S0"),
+        (["4,4 R", "2,1 R", "4 S0"], (TAKE, TAKE), False, "S1", "S1"),
+        (["4,4 R", "2 S0", "2 R"], (TAKE, TAKE), False, "raises", "S0"),
+        # In front, all other axes move to the right.
+        (["4,4,4 S1", "2 R", "2 R"], (TAKE, BARE, TAKE), True, "S1", "S1"),
+        (["4,4,4 S1", "2,2 R", "number"], (TAKE, BARE, ("dynamic",)), True, "S2", "S2"),
+        (["4,4,4 R", "2 S0"], (("int", 0), BARE, TAKE), True, "S0", "S0"),
+        (["4,4 S1", "2 R"], (NEW, TAKE), False, "S2", "S2"),
+        (["4,4,4 R", "6,2 S0"], (("columns", 2),), False, "S0", "S0"),
+        (["4,4,4 S2", "6,2 R"], (("columns", 2),), False, "S1", "S1"),
+        (["4,4,4 R", "6,2 S1"], (("columns", 2),), False, "raises", "R"),
+    ],
+)
+def test_reading_at_positions(operands, index, in_front, default, silent):
+    params = {"index": index, "in_front": in_front}
+    assert plan(index_rule, operands, **params) == default
+    assert plan(index_rule, operands, region="silent", **params) == silent
+
+
+@pytest.mark.parametrize(
+    ("operands", "index", "in_front", "default", "silent"),
+    [
+        (["4,4 S1", "2,4 S1", "2 R"], (TAKE,), False, "S1", "S1"),
+        (["4,4 S1", "2,1 R", "2 R"], (TAKE,), False, "S1", "S1"),
+        (["4,4 S0", "4,2 S0", "2 R"], (BARE, TAKE), False, "S0", "S0"),
+        (["4,4,4 S1", "2,4 S1", "2 R", "2 R"], (TAKE, BARE, TAKE), True, "S1", "S1"),
+        (["4,4 P", "2,4 P", "2 R"], (TAKE,), False, "P", "P"),
+        (["4,4 P", "number", "2 R"], (TAKE,), False, "P", "P"),
+        (["4,4 S0", "2,4 R", "2 R"], (TAKE,), False, "raises", "R"),
+        # Positions that are cut could name one element twice.
+        (["4,4 R", "2,4 S0", "2 S0"], (TAKE,), False, "raises", "R"),
+    ],
+)
+def test_writing_at_positions(operands, index, in_front, default, silent):
+    params = {"index": index, "in_front": in_front}
+    assert plan(index_update_rule, operands, **params) == default
+    assert plan(index_update_rule, operands, region="silent", **params) == silent
+
+
+@pytest.mark.parametrize(
+    ("operands", "index", "in_front", "default", "silent"),
+    [
+        (["4,4 S0", "number", "4,4 S0"], (("mask", 2),), False, "S0", "S0"),
+        (["4,4 S1", "() R", "4,4 S1"], (("mask", 2),), False, "S1", "S1"),
+        (["4,4 S0", "4 R", "4 S0"], (("mask", 1),), False, "S0", "S0"),
+        (["4,4 S1", "4 S0", "4 R"], (("mask", 1),), False, "S1", "S1"),
+        (["4,4 S1", "1,4 S1", "4 R"], (("mask", 1),), False, "S1", "S1"),
+        (["4,4 S0", "4,1 S0", "4 R"], (BARE, ("mask", 1)), False, "S0", "S0"),
+        (
+            ["4,4,4 S1", "4 S0", "4 R"],
+            (("int", 0), BARE, ("mask", 1)),
+            True,
+            "S1",
+            "S1",
+        ),
+        (["4,4 P", "4 P", "4 R"], (("mask", 1),), False, "P", "P"),
+        (["4,4 S0", "number", "4,4 R"], (("mask", 2),), False, "raises", "S0"),
+        (["4,4 S0", "number", "4 R"], (("int", 0), ("mask", 1)), False, "raises", "R"),
+    ],
+)
+def test_writing_where_a_mask_marks(operands, index, in_front, default, silent):
+    params = {"index": index, "in_front": in_front}
+    assert plan(mask_update_rule, operands, **params) == default
+    assert plan(mask_update_rule, operands, region="silent", **params) == silent

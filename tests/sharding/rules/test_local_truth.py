@@ -108,13 +108,40 @@ CASES = {
     "vecmat": Case(rules.matmul_rule, np.matmul, [(6,), (2, 6, 4)]),
     "outer": Case(rules.outer_rule, np.outer, [(4,), (6,)]),
     "sum": Case(
-        rules.sum_rule, lambda x: x.sum(1, keepdims=True), [(2, 4, 6)], {"axis": 1}
+        rules.sum_rule,
+        lambda x: x.sum(1, keepdims=True),
+        [(2, 4, 6)],
+        {"axes": (1,), "keepdims": True},
     ),
     "mean": Case(
-        rules.reduce_rule, lambda x: x.mean(1, keepdims=True), [(2, 4, 6)], {"axis": 1}
+        rules.reduce_rule,
+        lambda x: x.mean(1, keepdims=True),
+        [(2, 4, 6)],
+        {"axes": (1,), "keepdims": True},
     ),
     "argmax": Case(
-        rules.reduce_rule, lambda x: x.argmax(0, keepdims=True), [(4, 6)], {"axis": 0}
+        rules.reduce_rule,
+        lambda x: x.argmax(0, keepdims=True),
+        [(4, 6)],
+        {"axes": (0,), "keepdims": True},
+    ),
+    "sum-all": Case(
+        rules.sum_rule,
+        lambda x: x.sum((0, 2)),
+        [(2, 4, 6)],
+        {"axes": (0, 2), "keepdims": False},
+    ),
+    "norm": Case(
+        rules.reduce_rule,
+        lambda x: np.sqrt((x**2).sum((0, 2))),
+        [(2, 4, 6, 8)],
+        {"axes": (0, 2), "keepdims": False},
+    ),
+    "count_nonzero": Case(
+        rules.count_rule,
+        lambda x: (x > 1).sum(1),
+        [(2, 4, 6)],
+        {"axes": (1,), "keepdims": False},
     ),
     "cumsum": Case(rules.along_axis_rule, lambda x: x.cumsum(0), [(4, 6)], {"axis": 0}),
     "top_k": Case(rules.top_k_rule, top_k, [(4, 6)], {"axis": 1}),

@@ -5,6 +5,7 @@ import pytest
 from maxlite.sharding.rules import (
     all_replicated_rule,
     along_axis_rule,
+    count_rule,
     reduce_rule,
     sum_rule,
     top_k_rule,
@@ -31,7 +32,27 @@ from tests.sharding.planning import plan
     ],
 )
 def test_sum_always_runs(x, axis, want):
-    assert plan(sum_rule, [x], axis=axis) == want
+    assert plan(sum_rule, [x], axes=(axis,), keepdims=True) == want
+
+
+@pytest.mark.parametrize(
+    ("x", "axes", "sum", "count"),
+    [
+        ("4,4 S0", (0, 1), "P", "P"),
+        ("4,4 S1", (0, 1), "P", "P"),
+        ("4,4 P", (0, 1), "P", "raises"),
+        ("4,4 S0 S1", (0, 1), "P P", "P P"),
+        ("2,4,6 S1", (0,), "S0", "S0"),
+        ("2,4,6 S1", (0, 2), "S0", "S0"),
+        ("2,4,6 S0 S2", (1,), "S0 S1", "S0 S1"),
+        ("2,4,6 S2", (), "S2", "S2"),
+    ],
+)
+def test_where_axes_are_removed_the_others_move_to_the_left(x, axes, sum, count):
+    assert plan(sum_rule, [x], axes=axes, keepdims=False) == sum
+    assert plan(count_rule, [x], axes=axes, keepdims=False) == count
+    kept = plan(reduce_rule, ["2,4,6 S2"], axes=(0, 1), keepdims=False)
+    assert kept == "S0"
 
 
 @pytest.mark.parametrize("rule", [reduce_rule, along_axis_rule])
@@ -51,8 +72,9 @@ def test_sum_always_runs(x, axis, want):
 def test_other_reductions_and_scans_need_their_axis_whole(
     rule, x, axis, default, silent
 ):
-    assert plan(rule, [x], axis=axis) == default
-    assert plan(rule, [x], region="silent", axis=axis) == silent
+    params = {"axis": axis, "axes": (axis,), "keepdims": True}
+    assert plan(rule, [x], **params) == default
+    assert plan(rule, [x], region="silent", **params) == silent
 
 
 def test_a_pending_sum_is_scattered_to_another_axis_if_allowed():
