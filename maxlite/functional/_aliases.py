@@ -3,32 +3,30 @@
 Each is the very function that it names, not a copy. Where numpy or torch mean something
 else by a name, there is no alias.
 
-=========================================================  ======================
-Also called                                                is
-=========================================================  ======================
-``absolute``                                               ``abs``
-``subtract``, ``multiply``, ``power``, ``negative``        ``sub``, ``mul``, ...
-``divide``, ``true_divide``                                ``div``
-``floor_divide``                                           ``floor_div``
-``remainder``                                              ``mod``
-``maximum``, ``minimum``                                   ``elementwise_max``, ...
-``clip``                                                   ``clamp``
-``rint``                                                   ``round``
-``isfinite``, ``isinf``, ``isnan``                         ``is_finite``, ...
-``arccos``, ``arcsin``, ``arctan``, ``arctan2``            ``acos``, ...
-``arccosh``, ``arcsinh``, ``arctanh``                      ``acosh``, ...
-``invert``                                                 ``bitwise_not``
-``bitwise_left_shift``, ``bitwise_right_shift``            ``left_shift``, ...
-``concatenate``, ``cat``                                   ``concat``
-``expand_dims``                                            ``unsqueeze``
-``swapaxes``                                               ``transpose``
-``ravel``                                                  ``flatten``
-``movedim``                                                ``moveaxis``
-``log_softmax``                                            ``logsoftmax``
-``logsigmoid``                                             ``log_sigmoid``
-``hardsigmoid``, ``hardswish``                             ``hard_sigmoid``, ...
-``swish``                                                  ``silu``
-=========================================================  ======================
+| Also called | is |
+|---|---|
+| ``absolute`` | ``abs`` |
+| ``subtract``, ``multiply``, ``power``, ``negative`` | ``sub``, ``mul``, ... |
+| ``divide``, ``true_divide`` | ``div`` |
+| ``floor_divide`` | ``floor_div`` |
+| ``remainder`` | ``mod`` |
+| ``maximum``, ``minimum`` | ``elementwise_max``, ... |
+| ``clip`` | ``clamp`` |
+| ``rint`` | ``round`` |
+| ``isfinite``, ``isinf``, ``isnan`` | ``is_finite``, ... |
+| ``arccos``, ``arcsin``, ``arctan``, ``arctan2`` | ``acos``, ... |
+| ``arccosh``, ``arcsinh``, ``arctanh`` | ``acosh``, ... |
+| ``invert`` | ``bitwise_not`` |
+| ``bitwise_left_shift``, ``bitwise_right_shift`` | ``left_shift``, ... |
+| ``concatenate``, ``cat`` | ``concat`` |
+| ``expand_dims`` | ``unsqueeze`` |
+| ``swapaxes`` | ``transpose`` |
+| ``ravel`` | ``flatten`` |
+| ``movedim`` | ``moveaxis`` |
+| ``log_softmax`` | ``logsoftmax`` |
+| ``logsigmoid`` | ``log_sigmoid`` |
+| ``hardsigmoid``, ``hardswish`` | ``hard_sigmoid``, ... |
+| ``swish`` | ``silu`` |
 
 Beyond the reference: all but ``clip``.
 """

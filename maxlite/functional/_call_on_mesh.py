@@ -285,9 +285,8 @@ class _LocalCall:
         return [leaf for found, _ in flat for leaf in found]
 
     def _items(self, result: Any) -> list[Any]:
-        listed: list[Any] = []
-        if isinstance(result, (list, tuple)):
-            listed = list(cast("Sequence[Any]", result))
+        several = isinstance(cast("object", result), (list, tuple))
+        listed: list[Any] = list(result) if several else []
         if len(listed) != self.members:
             got = f"{len(listed)} items" if listed else type(result).__name__
             raise ShardingError(

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 def _diagonal(x: jax.Array, *, offset: int, axis1: int, axis2: int) -> jax.Array:
     # What is named was not known to be large enough before.
     _length("diagonal", (x.shape[axis1], x.shape[axis2]), offset)
-    found: jax.Array = jnp.diagonal(x, offset, axis1, axis2)
-    return found
+    return x.diagonal(offset, axis1, axis2)
 
 
 def _infer_diagonal(

@@ -105,7 +105,11 @@ def _by_rule(
     operands = [tensor._spec for tensor in tensors]
     name = getattr(graph_op, "__name__", "functional").strip("<>")
     names = _names(bound, tensors)
-    action = pick_action(name, operands, lambda *_: rows, {}, names)
+
+    def rows_of_axis(*_: Any) -> list[AxisAssignment]:
+        return rows
+
+    action = pick_action(name, operands, rows_of_axis, {}, names)
     moved = [
         move(tensor, DeviceMapping(mesh, needed)) if tensor.is_distributed else tensor
         for tensor, needed in zip(tensors, action.needed, strict=True)

@@ -24,6 +24,7 @@ from maxlite.functional._dispatch import apply, as_operand, as_tensor, write
 from maxlite.functional._index import Step, cuts_of, sliced_shape
 from maxlite.functional._index_parts import check_value, put_part, take_part
 from maxlite.functional._index_reading import read_index
+from maxlite.functional._infer import shape_text
 from maxlite.sharding.rules import slice_rule, slice_update_rule
 from maxlite.tensor._tensor import Tensor
 
@@ -142,13 +143,13 @@ def buffer_store(destination: Tensor, source: Value) -> None:
 
     Args:
         destination: A tensor, or in a program a ``BufferLayout`` argument.
-        source: A tensor of the same dtype, or numbers that it can hold, alone or in
-            lists or a numpy array; broadcasts to the shape of ``destination``.
+        source: A tensor of the same shape and dtype. Or numbers that the dtype can
+            hold, alone or in lists or a numpy array, which broadcast.
 
     Raises:
         TypeError: ``source`` is no number, or ``destination`` is no tensor or cannot be
             written to.
-        ValueError: The shape does not broadcast, or dtypes differ.
+        ValueError: Shapes do not fit, or dtypes differ.
 
     Source: max.experimental.functional.buffer_store.
 
@@ -160,6 +161,13 @@ def buffer_store(destination: Tensor, source: Value) -> None:
     """
     as_tensor("buffer_store", destination, "destination")
     value = _as_value("buffer_store", source, destination)
+    stored, wanted = value._spec.shape, destination._spec.shape
+    if isinstance(source, Tensor) and stored != wanted:
+        raise ValueError(
+            "buffer_store: source must have the shape of destination, "
+            f"{shape_text(wanted)}, got {shape_text(stored)}. Write destination[...] = "
+            "source to broadcast it."
+        )
     write(_SLICE_UPDATE, (destination, value), ())
 
 

@@ -218,8 +218,8 @@ def test_a_write_takes_tensors_of_the_same_dtype_only():
     x = Tensor([1.0, 2.0])
     with pytest.raises(ValueError, match=r"float32\[1\], got int32\[1\]"):
         x[0:1] = Tensor(np.ones(1, np.int32))
-    with pytest.raises(ValueError, match=r"float32\[2\], got float32\[3\]"):
-        F.buffer_store(x, Tensor([1.0, 2.0, 3.0]))
+    with pytest.raises(ValueError, match=r"of destination, \[2\], got \[1\]"):
+        F.buffer_store(x, Tensor([1.0]))
 
 
 VALUES = [2, 2.5, True, [7], [[1], [2], [3]], (8, 9), np.arange(2), np.float32(4)]

@@ -124,7 +124,7 @@ def test_a_store_that_does_not_fit_is_refused() -> None:
         with pytest.raises(TypeError, match="Tensor"):
             ops.add(state, 1)
         with pytest.raises(TypeError, match="unsupported operand"):
-            anything + 1
+            anything += 1
 
 
 # Which graph is open ------------------------------------------------------------------
