@@ -1,4 +1,4 @@
-"""Logic on truth values: bool only. Bits of integers are the matter of ``bitwise_and``."""
+"""Logic on truth values: bool only; ``bitwise_and`` and the like take integers."""
 
 from __future__ import annotations
 

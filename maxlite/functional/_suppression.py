@@ -16,6 +16,7 @@ from maxlite.dtype import FLOATS, INTEGERS, DType
 from maxlite.functional._dispatch import as_operands, as_tensor
 from maxlite.functional._infer import check_dtype, shape_text
 from maxlite.functional._measured import apply_measured
+from maxlite.sharding import DeviceMapping
 from maxlite.sharding.rules import all_replicated_rule
 from maxlite.tensor._tensor import Tensor
 
@@ -199,7 +200,9 @@ def non_maximum_suppression(
     boxes, scores = as_tensor(who, boxes, "boxes"), as_tensor(who, scores, "scores")
     most = max_output_boxes_per_class
     if not isinstance(most, Tensor):
-        most = Tensor(most, dtype=DType.int64, device=boxes.mapping)
+        most = Tensor(
+            most, dtype=DType.int64, device=DeviceMapping.replicated(boxes.mesh)
+        )
     limits = as_operands(who, boxes, iou_threshold, score_threshold)[1:]
     operands = (boxes, scores, most, *limits)
     return apply_measured(_COUNT, _SUPPRESS, operands, out_dim)

@@ -27,7 +27,7 @@ def numbers(x: np.ndarray) -> np.ndarray:
 
 
 def pairs(z: np.ndarray) -> np.ndarray:
-    return np.stack([z.real, z.imag], -1)
+    return np.stack([np.real(z), np.imag(z)], -1)
 
 
 # as_interleaved_complex ---------------------------------------------------------------

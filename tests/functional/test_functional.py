@@ -67,11 +67,12 @@ def test_a_function_on_values_is_the_same_in_every_way() -> None:
         F.functional(lambda x: ops.split(ops.cumsum(x, exclusive=True), [1, 1], 1)),
         X,
         want=(np.zeros((2, 1), np.float32), X[:, :1]),
+        named=False,  # the pieces must add up to the size
     )
 
 
 def test_it_runs_as_one_executable() -> None:
-    x = Tensor(X)
+    x = Tensor(np.ones((3, 5, 7)))
     before = executables()
     for _ in range(3):
         normalized(x, by=3.0)
@@ -220,8 +221,7 @@ def test_the_body_sees_shards_of_one_device() -> None:
 
 def test_operands_are_moved_where_the_region_allows_it() -> None:
     fn, mesh = F.functional(ops.add, rule=elementwise), cpu_mesh(2)
-    with pytest.raises(ShardingError, match=r"add(.|\n)*x +: float32\[2, 2\]@mesh"):
-        F.functional(lambda x, y: x + y, rule=elementwise)(on(mesh, S0), on(mesh, R))
+    with pytest.raises(ShardingError, match=r"add(.|\n)*lhs +: float32\[2, 2\]@mesh"):
         fn(on(mesh, S0), on(mesh, R))
     with auto_reshard(mode="silent"):
         made = fn(on(mesh, S0), on(mesh, R))
@@ -288,7 +288,7 @@ def test_without_a_rule_results_are_unknown() -> None:
         (lambda *_: [], "must return at least one row, got none"),
         (lambda *_: [AxisAssignment((S0,), (S0,))], "place each of the 2 tensor"),
         (lambda *_: [AxisAssignment((S0, S0), (S0, S0))], "got 2 for 1"),
-        (replicated_rows, "needs a resharding|resharding"),
+        (replicated_rows, "this region does not reshard"),
     ],
 )
 def test_a_rule_that_does_not_fit_is_refused(rule: Any, match: str) -> None:

@@ -43,9 +43,7 @@ def test_repeat_interleave_refuses_what_is_no_number_of_repeats():
         F.repeat_interleave(x, 0)
     with pytest.raises(ValueError, match="axis must be from -1 to 0, got 1"):
         F.repeat_interleave(x, 2, axis=1)
-    with pytest.raises(
-        TypeError, match="an int or a Tensor, got float"
-    ):
+    with pytest.raises(TypeError, match="an int or a Tensor, got float"):
         F.repeat_interleave(x, 2.0)
 
 

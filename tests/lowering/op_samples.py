@@ -97,6 +97,12 @@ def write(x: Any, value: Any, index: Any) -> None:
     x[index] = value
 
 
+def after_draws(x: Any) -> Any:
+    """Gives what it takes; on the way two draws move the seed on."""
+    noise = [F.uniform([4, 6], device=x.mapping) for _ in range(2)]
+    return x + 0.0 * (noise[0] + noise[1])
+
+
 SAMPLES: dict[str, list[Sample]] = {
     # Unary
     **{
@@ -395,6 +401,40 @@ SAMPLES: dict[str, list[Sample]] = {
             "scatter_nd_mul",
         )
     },
+    # Sizes that values tell
+    **{op: [use(F.nonzero, "4,6:int32")] for op in ("nonzero", "nonzero_count")},
+    **{
+        op: [
+            use(F.unique, "4,6"),
+            use(lambda x: F.unique(x, return_inverse=True), "4,6:int32"),
+            use(lambda x: F.unique(x, return_counts=True), "4,6:int32"),
+        ]
+        for op in ("unique", "unique_count")
+    },
+    **{
+        op: [
+            use(lambda x, n: F.repeat_interleave(x, n, axis=0), "4,6", "4:int64"),
+            use(lambda x, n: F.repeat_interleave(x, n, axis=1), "4,6", "1:int64"),
+        ]
+        for op in ("repeat_each", "repeat_count")
+    },
+    **{
+        op: [use(lambda b, s: F.non_maximum_suppression(b, s, 2, 0.5, 0.0), *operands)]
+        for op in ("non_maximum_suppression", "non_maximum_suppression_count")
+        for operands in [("2,4,4", "2,2,4")]
+    },
+    "masked_scatter": [
+        use(
+            lambda x, m, u: F.masked_scatter(x, m, u, "picked"),
+            *("4,6", "4,6:bool", "12"),
+        ),
+        use(
+            lambda x, m, u: F.masked_scatter(x, m, u, "picked"),
+            *("4,6", "6:bool", "4,3"),
+        ),
+    ],
+    # Random numbers
+    "advance_seed": [use(after_draws, "4,6")],
     # Packed blocks
     "dequantize": [
         use(lambda x: F.dequantize(Q4_0, x), "4,36:uint8"),

@@ -26,6 +26,8 @@ from tests.lowering.op_samples import SAMPLES, WRITES
 from tests.lowering.stored import placed, short, whole
 
 TWO = mesh(2)
+SIZE = 3
+"""What a size is taken to be that only values tell."""
 
 SENDS = {
     ("concat", 0, "S0 S0 -> S0"),
@@ -120,6 +122,8 @@ def on_one_device(node):
         for value in node.inputs
     ]
     params = node.op.keywords(node.params)
+    if node.measure is not None:
+        params = {**params, node.op.measured: SIZE}
     with x64():
         answers = node.op.fn(*map(jnp.asarray, values), **params)
     return values, answers if isinstance(answers, (tuple, list)) else [answers]
@@ -161,7 +165,8 @@ def compiled(node, row, values):
         moved=False,
     )
     graph.outputs += graph.append(node.op, node.params, tuple(inputs), outputs, action)
-    return compile_graph(graph, {}), arguments, outputs
+    sizes = {} if node.measure is None else {str(node.measure[0]): SIZE}
+    return compile_graph(graph, sizes), arguments, outputs
 
 
 def literal(value):

@@ -95,7 +95,9 @@ def test_at_equal_cost_fewer_operands_are_moved():
 
 
 def test_at_equal_cost_gathering_comes_before_exchanging():
-    assert plan(reduce_rule, ["4,4 S0"], region="silent", axis=0) == "R"
+    assert (
+        plan(reduce_rule, ["4,4 S0"], region="silent", axes=(0,), keepdims=True) == "R"
+    )
     assert plan(unary_rule, ["0,4,4 P"], region="all") == "R"
 
 
