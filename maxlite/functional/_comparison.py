@@ -234,7 +234,7 @@ def where(cond: Tensor, x: Tensor | float, y: Tensor | float) -> Tensor:
     [1.0, 0.0]
     """
     as_tensor("where", cond, "cond")
-    like = next((t for t in (x, y) if isinstance(t, Tensor)), cond)
+    like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else cond
     chosen = (as_operand("where", x, like), as_operand("where", y, like))
     return apply(_WHERE, (cond, *chosen))
 

@@ -311,8 +311,13 @@ def as_operands(who: str, *operands: Any) -> tuple[Operand, ...]:
         TypeError: An operand is no number, or there is no tensor among them.
         ValueError: A value does not fit the tensor's dtype.
     """
-    if len(operands) == 2 and type(operands[0]) is type(operands[1]) is Tensor:
-        return operands  # by far the commonest case
+    # By far the commonest cases come first.
+    if len(operands) == 2 and type(operands[0]) is Tensor:
+        x, y = operands
+        if type(y) is Tensor:
+            return operands
+        if type(y) is float or type(y) is int:
+            return x, number(who, y, x._spec)
     like = next((x for x in operands if isinstance(x, Tensor)), None)
     if like is None:
         raise TypeError(

@@ -128,6 +128,8 @@ def normal_axis(
         ValueError: Or ``error``, when there is no such axis.
         TypeError: ``axis`` is no int.
     """
+    if type(axis) is int and -rank <= axis < rank:
+        return axis % rank
     index = whole_number(who, axis, "axis")
     if not rank:
         raise error(f"{who}: axis must exist, got {axis} for a tensor of rank 0.")

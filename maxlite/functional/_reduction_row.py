@@ -107,9 +107,9 @@ def reduce(op: Op, x: Tensor, axis: Axes, keepdims: bool, *options: Any) -> Tens
         keepdims: Whether the reduced axes stay, with size 1.
         *options: Values of the row's further parameters.
     """
+    if type(axis) is int or (axis is None and keepdims):
+        return reduce_one(op, x, axis, keepdims, *options)
     as_tensor(op.name, x)
-    if axis is None and keepdims:
-        return reduce_one(op, x, None, keepdims, *options)
     axes = range(x.rank) if axis is None else _normal_axes(op.name, axis, x.rank)
     return apply(op, (x,), tuple(axes), bool(keepdims), *options)
 
