@@ -20,7 +20,7 @@ from maxlite.compilation._run import make_run, run_in_turns, stored_arrays
 from maxlite.compilation._stage import StagedGraph, stage
 from maxlite.compilation._subgraph import call_graph, called_seed, called_specs
 from maxlite.compilation._weights import bind_weights
-from maxlite.graph._graph import Region
+from maxlite.graph._node import Region
 from maxlite.lowering import (
     Collective,
     Executable,
@@ -29,7 +29,7 @@ from maxlite.lowering import (
     find_collectives,
     program_mesh,
 )
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.tensor._context import innermost
 from maxlite.tensor._tensor import wrap
 

@@ -22,7 +22,7 @@ from maxlite.compilation._json_values import (
     write_spec,
 )
 from maxlite.graph import Graph, TensorValue
-from maxlite.graph._graph import Captured, External, Literal, Region, new_value
+from maxlite.graph._node import Captured, External, Literal, Region, new_value
 from maxlite.tree import TreeDef
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from maxlite._custom_registry import Declaration, restored
 from maxlite.driver import CPU, Accelerator
 from maxlite.dtype import DType
 from maxlite.graph import Dim, Graph, Shape
-from maxlite.graph._graph import Region
+from maxlite.graph._node import Region
 from maxlite.graph._polynomial import Polynomial, Quotient
 from maxlite.graph._spec import Spec, spec
 from maxlite.sharding import (

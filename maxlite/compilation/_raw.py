@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from maxlite.driver import Buffer
 from maxlite.dtype import DType
 from maxlite.graph._spec import Spec, spec
-from maxlite.tensor._shards import global_shape, join_arrays
+from maxlite.lowering._shards import global_shape, join_arrays
 from maxlite.tensor._tensor import Tensor, from_jax, shard_arrays, wrap
 
 if TYPE_CHECKING:

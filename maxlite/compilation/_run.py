@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from maxlite._signals import uninterrupted
 from maxlite.compilation._arguments import check_shared
+from maxlite.executor._compute import compute
 from maxlite.graph._graph import sized
-from maxlite.realization_context._compute import compute
 from maxlite.realization_context._seed import seed_array, take_seed
 from maxlite.tensor._context import outside
 from maxlite.tensor._ownership import array_to_write

@@ -14,14 +14,10 @@ from maxlite.compilation._signature import graph_name
 from maxlite.compilation._stage import check_callable
 from maxlite.functional._random import traced_seed
 from maxlite.graph import Dim, Graph
-from maxlite.graph._graph import (
-    Captured,
-    Region,
-    TensorValue,
-    sized,
-)
+from maxlite.graph._graph import sized
+from maxlite.graph._node import Captured, Region, TensorValue
 from maxlite.realization_context import GraphRealizationContext
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.sharding._auto_reshard import current_region
 from maxlite.tensor._context import realization_context
 from maxlite.tensor._defaults import defaults

@@ -10,7 +10,7 @@ import numpy as np
 from maxlite._backend import place, put
 from maxlite.compilation._signature import expected_text
 from maxlite.dtype import DType
-from maxlite.graph._graph import Captured, External
+from maxlite.graph._node import Captured, External
 from maxlite.lowering import edge_sharding
 from maxlite.sharding import DeviceMapping
 from maxlite.tensor._tensor import Tensor, from_foreign

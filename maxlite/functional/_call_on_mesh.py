@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from maxlite.dtype import DType
     from maxlite.functional._on_shards import Place
-    from maxlite.graph._graph import Region
+    from maxlite.graph._node import Region
 
     Specs = DeviceMapping | Sequence[DeviceMapping] | None
 

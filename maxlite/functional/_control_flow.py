@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import jax
 
-    from maxlite.graph._graph import Region
+    from maxlite.graph._node import Region
     from maxlite.graph._spec import Spec
 
     Facts = tuple[DType, Any, Any]

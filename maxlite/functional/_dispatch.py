@@ -15,24 +15,26 @@ import numpy as np
 from maxlite._op_table import fronts
 from maxlite._signals import uninterrupted
 from maxlite.dtype import DType, check_scalar
+from maxlite.executor._policy import policy
 from maxlite.graph import Dim
-from maxlite.graph._graph import Graph, TensorValue, exact
+from maxlite.graph._graph import Graph
+from maxlite.graph._node import TensorValue, exact
 from maxlite.graph._spec import Spec, spec
-from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._plan import Plan, plan
 from maxlite.lowering._program import Executable, compile_graph
+from maxlite.realization_context import EagerRealizationContext, ensure_context
+from maxlite.realization_context._eager import value_in
 from maxlite.sharding import DeviceMapping, ShardingError
 from maxlite.sharding._auto_reshard import current_region
 from maxlite.tensor._context import RealizationContext, innermost, outside
 from maxlite.tensor._data import check_array, plain_number
 from maxlite.tensor._defaults import on_device
+from maxlite.tensor._number import Number
 from maxlite.tensor._ownership import holds_alone
 from maxlite.tensor._tensor import Tensor, from_numpy, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    import jax
 
     from maxlite._op_table import Op
 
@@ -41,23 +43,6 @@ MAX_EAGER_OPS = 20_000
 
 MAX_NUMBERS = 10_000
 """Numbers kept that were met beside tensors; the table starts afresh beyond."""
-
-
-class Number:
-    """A Python number beside a tensor: its value, and the spec that it takes."""
-
-    __slots__ = ("_argument", "_spec", "value")
-
-    def __init__(self, value: bool | int | float, spec: Spec) -> None:
-        self.value = value
-        self._spec = spec
-        self._argument: jax.Array | None = None
-
-    @property
-    def _array(self) -> jax.Array:
-        if self._argument is None:
-            self._argument = literal_argument(self.value, self._spec)
-        return self._argument
 
 
 Operand = Tensor | Number
@@ -75,7 +60,9 @@ def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
         One Tensor, or a tuple when the row gives several.
     """
     ctx = innermost()
-    if ctx is not None:
+    if ctx is not None or not policy.is_plain:
+        if isinstance(ctx, EagerRealizationContext):
+            return ctx.record(op, operands, params)
         return _record(ctx, op, operands, params)
     # In a small op a loop is a tenth of the cost, so one and two operands have none.
     if len(operands) == 2:
@@ -104,22 +91,20 @@ def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
 
 
 def _record(
-    ctx: RealizationContext,
+    ctx: RealizationContext | None,
     op: Op,
     operands: Sequence[Operand],
     params: tuple[Any, ...],
 ) -> Any:
-    values = tuple(_value(ctx, operand) for operand in operands)
+    """Records an op in any context, also in one that is opened for it alone."""
+    if ctx is None:
+        with ensure_context():
+            return apply(op, operands, *params)
+    values = tuple(value_in(ctx, operand) for operand in operands)
     planned = plan(op, params, [value.spec for value in values])
     made = ctx.graph.append(op, params, values, planned.specs, planned.action)
     results = tuple(ctx.create_unrealized((value,)) for value in made)
     return results[0] if len(results) == 1 else results
-
-
-def _value(ctx: RealizationContext, operand: Operand) -> TensorValue:
-    if isinstance(operand, Number):
-        return ctx.graph.literal(operand.value, operand._spec)
-    return ctx.add_source(operand).values[0]
 
 
 # Running now ------------------------------------------------------------------------
@@ -232,16 +217,27 @@ def write(
     """
     ctx: Any = innermost()
     if ctx is not None:
+        is_eager = isinstance(ctx, EagerRealizationContext)
         values = tuple(
-            ctx.add_mutable_source(x).values[0] if i in written else _value(ctx, x)
+            value_in(ctx, x) if is_eager or i not in written else _writable(ctx, x)
             for i, x in enumerate(operands)
         )
         planned = _plan_write(op, params, [value.spec for value in values], written)
-        made = ctx.graph.append(op, params, values, planned.specs, planned.action)
+        if is_eager:
+            made = ctx.append(op, params, values)
+        else:
+            made = ctx.graph.append(op, params, values, planned.specs, planned.action)
         for i, value in zip(written, made, strict=False):
             ctx.write(operands[i], value)
         return tuple(ctx.create_unrealized((v,)) for v in made[len(written) :])
+    if not policy.is_plain:
+        with ensure_context():
+            return write(op, operands, *params, written=written)
     return _write_now(op, operands, params, written)
+
+
+def _writable(ctx: RealizationContext, tensor: Any) -> TensorValue:
+    return ctx.add_mutable_source(tensor).values[0]
 
 
 def _write_now(

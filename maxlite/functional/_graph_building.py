@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from maxlite._op_table import front, fronts
 from maxlite.graph import BufferType, TensorType
 from maxlite.graph._building import BufferValue
-from maxlite.graph._graph import (
+from maxlite.graph._node import (
     Captured,
     External,
     Literal,
@@ -28,8 +28,8 @@ from maxlite.graph._shape import compact_shape
 from maxlite.graph._spec import spec
 from maxlite.lowering import stablehlo_text
 from maxlite.realization_context import GraphRealizationContext
+from maxlite.realization_context._eager import value_in
 from maxlite.tensor._context import (
-    RealizationState,
     innermost,
     open_contexts,
     realization_context,
@@ -142,7 +142,7 @@ def _mapped(
 
 def _tensor_of(value: TensorValue) -> Tensor:
     # Not taken care of by the context: it lives for one call.
-    return wrap_pending(value.spec, RealizationState((value,), owner(value)))
+    return wrap_pending(value, owner(value))
 
 
 def _lasting_tensor(value: TensorValue) -> Tensor:
@@ -152,7 +152,7 @@ def _lasting_tensor(value: TensorValue) -> Tensor:
 def _value_of(tensor: Tensor) -> TensorValue:
     ctx = innermost()
     assert ctx is not None
-    return ctx.add_source(tensor).value
+    return value_in(ctx, tensor)
 
 
 def owner(value: TensorValue | BufferValue) -> RealizationContext:

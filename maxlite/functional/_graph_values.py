@@ -13,11 +13,11 @@ from maxlite.functional._dispatch import apply
 from maxlite.functional._graph_building import buffer_tensor, owner
 from maxlite.functional._infer import shape_text
 from maxlite.graph import BufferValue, Dim, TensorValue
-from maxlite.graph._graph import External
+from maxlite.graph._node import External
 from maxlite.graph._shape import compact_shape
 from maxlite.graph._spec import spec
 from maxlite.realization_context import GraphRealizationContext
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.sharding import (
     BufferLayout,
     DeviceMapping,

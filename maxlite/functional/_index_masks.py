@@ -15,7 +15,7 @@ from maxlite.functional._index import LOOKUPS
 from maxlite.functional._index_reading import Reading
 from maxlite.functional._measured import LEAST_ROOM
 from maxlite.functional._nonzero import nonzero
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.sharding import DeviceMapping, Replicated, Sharded
 from maxlite.sharding.rules._indexing import has_operand
 from maxlite.tensor._context import innermost, outside

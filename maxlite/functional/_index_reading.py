@@ -24,7 +24,7 @@ from maxlite.functional._infer import shape_text
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim
 from maxlite.graph._spec import spec
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.sharding import DeviceMapping
 from maxlite.tensor._context import innermost, outside
 from maxlite.tensor._data import check_array

@@ -24,7 +24,7 @@ from maxlite.functional._creation import check_shape, number_of
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.graph._shape import compact_shape
 from maxlite.realization_context import GraphRealizationContext
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.realization_context._seed import seed_spec, seed_tensor, steps
 from maxlite.sharding.rules import unary_rule
 from maxlite.tensor._defaults import as_mapping, defaults
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from maxlite.driver import Device
     from maxlite.graph import DeviceRef, Graph, ShapeLike
-    from maxlite.graph._graph import TensorValue
+    from maxlite.graph._node import TensorValue
     from maxlite.graph._spec import Spec
     from maxlite.sharding import DeviceMapping, DeviceMesh
     from maxlite.tensor._tensor import Tensor

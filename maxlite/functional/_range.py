@@ -16,7 +16,7 @@ from maxlite.functional._dispatch import Operand, apply, as_tensor
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim
 from maxlite.graph._spec import Spec
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.sharding import (
     DeviceMapping,
 )

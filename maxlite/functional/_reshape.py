@@ -18,7 +18,7 @@ from maxlite.functional._infer import normal_axis, shape_text
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim, compact_shape, num_elements
 from maxlite.lowering._rebind import REBIND, solve_sizes
-from maxlite.realization_context._eager import graph_context
+from maxlite.realization_context._default import graph_context
 from maxlite.sharding.rules import (
     broadcast_to_rule,
     flatten_rule,

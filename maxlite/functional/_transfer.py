@@ -10,9 +10,10 @@ from maxlite.driver import Device
 from maxlite.dtype import DType
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.graph import DeviceRef
-from maxlite.graph._spec import spec
+from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._program import check_divisible
 from maxlite.lowering._redistribute import RESHARD
+from maxlite.lowering._shards import global_shape, join_arrays, split_array
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
@@ -20,9 +21,8 @@ from maxlite.sharding import (
     ShardingError,
     Unknown,
 )
-from maxlite.tensor._context import current_realization_context, innermost
+from maxlite.tensor._context import current_realization_context, innermost, outside
 from maxlite.tensor._defaults import on_device, plain
-from maxlite.tensor._shards import global_shape, join_arrays, split_array
 from maxlite.tensor._tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -75,6 +75,13 @@ def move(t: Tensor, target: Device | DeviceMesh | DeviceMapping | DeviceRef) -> 
     if innermost() is not None or t.mesh == mapping.mesh:
         return apply(RESHARD, (t,), mapping)
     return _move_now(t, mapping)
+
+
+@front
+def moved_array(array: jax.Array, described: Spec, target: DeviceMapping) -> jax.Array:
+    """Moves a stored array to other devices than its own."""
+    with outside():
+        return move(wrap(described, array), target)._stored()
 
 
 @front

@@ -2,7 +2,8 @@
 
 from maxlite.graph._building import BufferValue
 from maxlite.graph._dim import AlgebraicDim, Dim, DimLike, StaticDim, SymbolicDim
-from maxlite.graph._graph import Graph, TensorValue
+from maxlite.graph._graph import Graph
+from maxlite.graph._node import TensorValue
 from maxlite.graph._shape import Shape, ShapeLike
 from maxlite.graph._type import BufferType, DeviceKind, DeviceRef, TensorType, Type
 from maxlite.graph._value_operators import Value

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Self
 
-    from maxlite.graph._graph import Graph, TensorValue
+    from maxlite.graph._graph import Graph
+    from maxlite.graph._node import TensorValue
     from maxlite.graph._spec import Spec
 
 

@@ -2,10 +2,7 @@
 
 One graph serves lazy blocks and staging alike. It is recorded by calling the user's
 function once; everything after that (running it, lowering it to StableHLO, drawing it)
-walks its nodes. Its leaves are of five kinds, one class each, because they travel
-differently: parameters come with the call, literals are written into the program,
-captured arrays, external weights and the seed are hidden inputs. Everything else is
-computed by a node.
+walks its nodes.
 """
 
 from __future__ import annotations
@@ -16,10 +13,21 @@ from typing import TYPE_CHECKING, Any
 from maxlite._op_table import fronts
 from maxlite.graph._building import BufferValue, Building, buffer_of
 from maxlite.graph._dim import Dim
-from maxlite.graph._shape import Shape
+from maxlite.graph._node import (
+    Captured,
+    External,
+    Literal,
+    Node,
+    Parameter,
+    Region,
+    Seed,
+    TensorValue,
+    exact,
+    new_node,
+    new_value,
+)
 from maxlite.graph._spec import Spec
-from maxlite.graph._type import BufferType, DeviceRef, TensorType, Type
-from maxlite.graph._value_operators import ValueOperators
+from maxlite.graph._type import BufferType, TensorType, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,179 +36,6 @@ if TYPE_CHECKING:
     import jax
 
     from maxlite._op_table import Op
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A leaf that the caller passes.
-
-    Attributes:
-        index: Position among the graph's parameters.
-        mutable: Whether the program may write to it (a ``BufferLayout`` argument).
-    """
-
-    index: int
-    mutable: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Literal:
-    """A leaf that is a Python number, written into the program."""
-
-    value: bool | int | float
-
-
-def exact(value: bool | int | float) -> tuple[type, bool | int | str]:
-    """Gives a key that is equal for one number only.
-
-    1 == 1.0 == True and 0.0 == -0.0, though they are different numbers, and NaN is not
-    even equal to itself.
-
-    >>> exact(0.0) == exact(-0.0), exact(float("nan")) == exact(float("nan"))
-    (False, True)
-    """
-    return (type(value), value.hex() if isinstance(value, float) else value)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Captured:
-    """A leaf that is a realized array, taken as it was when it was first used."""
-
-    array: jax.Array
-
-
-@dataclass(frozen=True, slots=True)
-class External:
-    """A leaf that is a weight, supplied by name when the program is compiled.
-
-    Attributes:
-        name: The weight's name; for a placeholder, what comes after the prefix.
-        placeholder: Whether the prefix of the enclosing subgraph call is put in front.
-    """
-
-    name: str
-    placeholder: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """A leaf that is the state of random numbers when the program starts."""
-
-
-class Node:
-    """One recorded application of an op.
-
-    Attributes:
-        op: The row of the op table.
-        params: Values of the row's static parameters.
-        inputs: Operands.
-        outputs: Results, in order.
-        action: Placements the operands are moved to and the results have, one choice
-            for the whole node; None when nothing is distributed.
-    """
-
-    __slots__ = ("action", "inputs", "op", "outputs", "params")
-
-    def __init__(
-        self,
-        op: Op,
-        params: tuple[Any, ...],
-        inputs: tuple[TensorValue, ...],
-        specs: Iterable[Spec],
-        action: object = None,
-    ) -> None:
-        self.op = op
-        self.params = params
-        self.inputs = inputs
-        self.action: Any = action
-        self.outputs = tuple(new_value(s, self, i) for i, s in enumerate(specs))
-
-    @property
-    def measure(self) -> tuple[int | Dim, TensorValue] | None:
-        """A size that is known at run time only, and the value that tells it."""
-        if self.op.measured is None:
-            return None
-        return self.op.keywords(self.params)[self.op.measured], self.inputs[-1]
-
-    @property
-    def has_effects(self) -> bool:
-        """Whether it acts on the world outside, itself or in a graph inside."""
-        op = self.op
-        return op.effects or (
-            op.rule is None
-            and any(
-                isinstance(param, Region) and param.graph.has_effects
-                for param in self.params
-            )
-        )
-
-
-Origin = Parameter | Literal | Captured | External | Seed | Node
-
-
-class TensorValue(ValueOperators):
-    """A value of a recorded program: what is known of it, and where it comes from.
-
-    Args:
-        value: A value, which is given back, or a tensor of the open graph.
-
-    Raises:
-        LookupError: ``value`` is a tensor, and no graph is open.
-        TypeError: ``value`` is something else.
-
-    Source: max.graph.TensorValue.
-    """
-
-    __slots__ = ("__weakref__", "index", "origin", "spec")
-
-    origin: Origin
-    index: int
-
-    def __new__(cls, value: Any) -> TensorValue:
-        """Gives a tensor's value; see :func:`new_value` for new ones."""
-        return fronts["graph_value"](value)
-
-    @property
-    def tensor(self) -> TensorValue:
-        """This value."""
-        return self
-
-    @property
-    def is_mutable(self) -> bool:
-        """Whether it is a parameter that the program may write to."""
-        return isinstance(self.origin, Parameter) and self.origin.mutable
-
-    @property
-    def types(self) -> list[TensorType | BufferType]:
-        """One type per shard, in mesh order."""
-        kind = BufferType if self.is_mutable else TensorType
-        mapping = self.spec.mapping
-        shapes = mapping.local_shapes(Shape(self.spec.shape))
-        return [
-            kind(self.spec.dtype, shape, DeviceRef.from_device(device))
-            for shape, device in zip(shapes, mapping.mesh.devices, strict=True)
-        ]
-
-
-def new_value(spec: Spec, origin: Origin, index: int = 0) -> TensorValue:
-    """Makes a value of a graph."""
-    made = object.__new__(TensorValue)
-    made.spec, made.origin, made.index = spec, origin, index
-    return made
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A graph as the static parameter of a node: a subgraph, a branch, a loop body.
-
-    Attributes:
-        graph: The recorded body. Compared by identity.
-        bindings: Sizes of the body's symbols in terms of the enclosing graph's, as
-            pairs; empty when the body uses the enclosing graph's own symbols.
-    """
-
-    graph: Graph
-    bindings: tuple[tuple[str, int | Dim], ...] = ()
 
 
 @dataclass(eq=False, repr=False)
@@ -329,7 +164,7 @@ class Graph(Building):
         action: object = None,
     ) -> tuple[TensorValue, ...]:
         """Records one application of an op and returns its results."""
-        node = Node(op, params, inputs, specs, action)
+        node = new_node(op, params, inputs, tuple(specs), action)
         self.nodes.append(node)
         return node.outputs
 

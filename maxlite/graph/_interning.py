@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
-from maxlite.graph._graph import Literal, Region, exact
+from maxlite.graph._node import Literal, Region, exact
 
 if TYPE_CHECKING:
-    from maxlite.graph._graph import Graph, TensorValue
+    from maxlite.graph._graph import Graph
+    from maxlite.graph._node import TensorValue
 
 MAX_REGIONS = 4_096
 """Bodies kept; the table starts afresh beyond. One takes a few kilobytes."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maxlite.driver import Device
     from maxlite.dtype import DType
     from maxlite.graph._building import BufferValue
-    from maxlite.graph._graph import TensorValue
+    from maxlite.graph._node import TensorValue
     from maxlite.graph._shape import ShapeLike
     from maxlite.graph._spec import Spec
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from maxlite.driver import Device
     from maxlite.graph._dim import DimLike
-    from maxlite.graph._graph import TensorValue
+    from maxlite.graph._node import TensorValue
     from maxlite.graph._type import DeviceRef
 
 __all__ = [

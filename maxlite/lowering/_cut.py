@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from maxlite.graph._graph import Graph, Node, TensorValue
+from maxlite.graph._graph import Graph
+from maxlite.graph._node import Literal, Node, TensorValue
 from maxlite.lowering._program import Executable, compile_graph
 
 if TYPE_CHECKING:
@@ -38,10 +39,21 @@ class Cut:
     nodes: list[Node]
     outputs: list[TensorValue]
 
-    def as_graph(self, name: str) -> Graph:
-        """Makes a graph of its own with the leaves as parameters."""
+    def as_graph(self, name: str, *, keep_numbers: bool = False) -> Graph:
+        """Makes a graph of its own with the leaves as parameters.
+
+        Args:
+            name: What it is called.
+            keep_numbers: Whether numbers stay what they are.
+        """
         graph = Graph(name)
-        known = {id(leaf): graph.add_parameter(leaf.spec) for leaf in self.leaves}
+        known: dict[int, TensorValue] = {}
+        for leaf in self.leaves:
+            origin = leaf.origin
+            if keep_numbers and isinstance(origin, Literal):
+                known[id(leaf)] = graph.literal(origin.value, leaf.spec)
+            else:
+                known[id(leaf)] = graph.add_parameter(leaf.spec)
         for node in self.nodes:
             inputs = tuple(known[id(value)] for value in node.inputs)
             specs = [value.spec for value in node.outputs]

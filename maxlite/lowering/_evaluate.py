@@ -23,14 +23,15 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite.graph._dim import Dim
-from maxlite.graph._graph import Literal, Region, TensorValue
+from maxlite.graph._node import Literal, Region, TensorValue
 from maxlite.lowering._redistribute import pin, redistribute
 from maxlite.sharding import DeviceMapping, Partial, Replicated, Sharded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from maxlite.graph._graph import Graph, Node
+    from maxlite.graph._graph import Graph
+    from maxlite.graph._node import Node
     from maxlite.graph._spec import Spec
     from maxlite.sharding import DeviceMesh, Placement
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maxlite._backend import put
-from maxlite.graph._graph import exact
+from maxlite.graph._node import exact
 from maxlite.lowering._evaluate import literal_array
 from maxlite.lowering._program import edge_sharding
 

@@ -19,7 +19,7 @@ from maxlite._backend import lowering_scope, place, put
 from maxlite._jax_compat import direct_call
 from maxlite.driver import CPU
 from maxlite.graph._dim import Dim
-from maxlite.graph._graph import TensorValue
+from maxlite.graph._node import TensorValue
 from maxlite.lowering._evaluate import Evaluator
 from maxlite.lowering._rebind import complete_sizes
 from maxlite.sharding import DeviceMapping, DeviceMesh, Replicated, Sharded

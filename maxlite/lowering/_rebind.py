@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from maxlite._op_table import Op, register
 from maxlite.graph import Dim
-from maxlite.graph._graph import Region
+from maxlite.graph._node import Region
 from maxlite.sharding.rules import linear_unary_rule
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from maxlite.dtype import DType
     from maxlite.graph import Graph
-    from maxlite.graph._graph import Node
+    from maxlite.graph._node import Node
     from maxlite.graph._shape import CompactShape
     from maxlite.graph._spec import Spec
 

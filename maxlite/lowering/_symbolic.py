@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from maxlite.graph import Graph
-    from maxlite.graph._graph import TensorValue
+    from maxlite.graph._node import TensorValue
 
 
 def symbols(graph: Graph) -> list[str]:

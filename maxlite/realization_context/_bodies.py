@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maxlite.graph._graph import Graph, Parameter
+from maxlite.graph._graph import Graph
 from maxlite.graph._interning import interned
+from maxlite.graph._node import Parameter
+from maxlite.realization_context._eager import value_in
 from maxlite.realization_context._graph import GraphRealizationContext
 from maxlite.sharding import ShardingError
 from maxlite.tensor._context import (
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     import jax
 
-    from maxlite.graph._graph import Region, TensorValue
+    from maxlite.graph._node import Region, TensorValue
     from maxlite.graph._spec import Spec
     from maxlite.tensor._context import RealizationContext
 
@@ -37,7 +39,7 @@ def settle(tensor: Tensor) -> None:
     """Computes an operand that is pending elsewhere: its sizes may not be known yet."""
     ctx = innermost()
     if ctx is not None:
-        ctx.add_source(tensor)
+        value_in(ctx, tensor)
     elif not tensor._spec.is_static:
         tensor._stored()
 
@@ -131,7 +133,7 @@ class Bodies:
             if state is None:
                 taken = wrap(tensor._spec, tensor._stored())
             else:
-                taken = wrap_pending(tensor._spec, state)
+                taken = wrap_pending(state.value, state.ctx)
             self._positions[id(held)] = len(self._specs) + len(self.taken)
             self._held.append(held)
             self.taken.append(taken)
@@ -186,7 +188,7 @@ class BodyContext(GraphRealizationContext):
         if placeholder:
             name = self._inner_prefix + name
         value = self.outer.declare_weight(name, spec, placeholder=placeholder)
-        declared = wrap_pending(spec, RealizationState((value,), self.outer))
+        declared = wrap_pending(value, self.outer)
         return self._taken(declared).value
 
     def add_mutable_source(self, tensor: Tensor) -> RealizationState:

@@ -8,26 +8,36 @@ when they were first used, so a later write to a tensor does not leak in.
 from __future__ import annotations
 
 import threading
-import weakref
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
-from maxlite.graph._graph import Graph, TensorValue, sized
-from maxlite.realization_context._compute import compute
+from maxlite.executor import (
+    CompilingExecutor,
+    InterpreterExecutor,
+    default_executor,
+)
+from maxlite.executor._block import Block, run_block
+from maxlite.graph._graph import Graph, sized
+from maxlite.graph._node import Single, TensorValue, new_node, new_object
+from maxlite.lowering._numbers import leaf_number, step_of, steps
 from maxlite.realization_context._graph import GraphRealizationContext
 from maxlite.tensor._context import (
+    RealizationContext,
     RealizationState,
-    innermost,
     open_contexts,
     outside,
-    realization_context,
 )
+from maxlite.tensor._number import Number
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
 
-    from maxlite.sharding import DeviceMapping
+    from maxlite._op_table import Op
+    from maxlite.executor import Executor
+    from maxlite.sharding import DeviceMapping, DeviceMesh
+
+    Operand = Tensor | Number
 
 
 class EagerRealizationContext:
@@ -36,36 +46,179 @@ class EagerRealizationContext:
     ``with ctx, realization_context(ctx): ...`` opens it: the context is made current
     inside, and computes after it no longer is.
 
+    Args:
+        executor: What computes; the default executor, as it is now, when None.
+        use_interpreter: Without an executor: whether to compute op by op, or not to;
+            None leaves it to the default executor.
+
     Source: max.experimental.realization_context.EagerRealizationContext.
+
+    >>> ctx = EagerRealizationContext()
+    >>> with ctx, realization_context(ctx):
+    ...     y = Tensor([1.0]) + 1
+    ...     y.real
+    False
+    >>> y.real
+    True
     """
 
-    def __init__(self) -> None:
-        self.graph = Graph("main")
-        self.unrealized: list[weakref.ref[Tensor]] = []
+    signal_buffers: list[Any] | None = None
+    """Always None: XLA synchronizes collectives by itself."""
+
+    def __init__(
+        self, executor: Executor | None = None, *, use_interpreter: bool | None = None
+    ) -> None:
+        if executor is None and use_interpreter is not None:
+            executor = InterpreterExecutor() if use_interpreter else CompilingExecutor()
+        self.executor: Executor = default_executor() if executor is None else executor
+        self.unrealized: list[ref[Tensor]] = []
+        self._graph: Graph | None = None
+        self._leaves: list[TensorValue] = []
+        self._numbers: dict[Number, TensorValue] = {}
+        self._sources: dict[int, tuple[Tensor, TensorValue]] = {}
+        self._effects: list[int] = []
         self._lock = threading.RLock()
 
-    def add_source(self, tensor: Tensor) -> RealizationState:
-        """Makes a tensor available as a value of the graph.
+    # What was recorded ----------------------------------------------------------------
 
-        A pending tensor of another context is computed first.
+    @property
+    def graph(self) -> Graph:
+        """What was recorded since the context last computed; printing shows it."""
+        if self._graph is None:
+            self._graph = Graph("main")
+        return self._graph
+
+    @property
+    def sources(self) -> dict[TensorValue, Tensor]:
+        """The tensors that came in, by their value in the graph."""
+        return {value: tensor for tensor, value in self._sources.values()}
+
+    @property
+    def source_values(self) -> dict[int, TensorValue]:
+        """The values of what came in, by the identity of its array."""
+        return {key: value for key, (_, value) in self._sources.items()}
+
+    def ensure_signal_buffers(self, mesh: DeviceMesh) -> None:
+        """Does nothing: XLA synchronizes collectives by itself."""
+
+    def record(
+        self, op: Op, operands: Sequence[Operand], params: tuple[Any, ...]
+    ) -> Any:
+        """Records the application of an op.
+
+        Returns:
+            A pending tensor, or a tuple when the row gives several.
+        """
+        # Recording is all that a small op in a block costs, so the usual cases are
+        # written out and call nothing.
+        values: Any
+        if len(operands) == 2:
+            x, y = operands
+            a: Any = x._value if x._ctx is self else self._take(x)
+            b: Any = y._value if y._ctx is self else self._take(y)
+            values = (a, b)
+            step = steps.get((op, params, a.number, b.number))
+        elif len(operands) == 1:
+            (x,) = operands
+            a = x._value if x._ctx is self else self._take(x)
+            values = (a,)
+            step = steps.get((op, params, a.number))
+        else:
+            values = tuple(map(self.value_of, operands))
+            step = steps.get((op, params, *[value.number for value in values]))
+        if step is None or step.only is None:
+            made = map(self._pending, self.append(op, params, values))
+            results = tuple(made)
+            return results[0] if len(results) == 1 else results
+        node = new_object(Single)
+        node.spec, node.index, node.number = step.only, 0, step.number
+        node.op, node.params, node.inputs, node.action = op, params, values, step.action
+        (self._graph or self.graph).nodes.append(node)
+        tensor = new_object(Tensor)
+        tensor._spec, tensor._array = step.only, None
+        tensor._value, tensor._ctx = node, self
+        self.unrealized.append(ref(tensor))
+        return tensor
+
+    def append(
+        self, op: Op, params: tuple[Any, ...], values: tuple[TensorValue, ...]
+    ) -> tuple[TensorValue, ...]:
+        """Records the application of an op to values of the graph."""
+        step = step_of(op, params, values)
+        node = new_node(op, params, values, step.specs, step.action, step.number)
+        self.graph.nodes.append(node)
+        if step.has_effects:
+            self._effects.append(step.number)
+        return node.outputs
+
+    def value_of(self, operand: Operand) -> TensorValue:
+        """Gives the value of an operand, computing it if it is pending elsewhere.
+
+        Raises:
+            TypeError: It belongs to a trace.
+        """
+        if operand._ctx is self:
+            assert operand._value is not None
+            return operand._value
+        return self._take(operand)
+
+    def _take(self, operand: Operand) -> TensorValue:
+        """Gives the value of an operand that is not pending here."""
+        if isinstance(operand, Number):
+            found = self._numbers.get(operand)
+            if found is None:
+                found = self.graph.literal(operand.value, operand._spec)
+                self._numbers[operand] = self._numbered(found)
+            return found
+        array = operand._array
+        if array is None:
+            self._settle(operand)
+            array = operand._stored()
+        known = self._sources.get(id(array))
+        if known is not None:
+            return known[1]
+        value = self._numbered(self.graph.capture(array, operand._spec))
+        self._sources[id(array)] = (operand, value)
+        return value
+
+    def _numbered(self, value: TensorValue) -> TensorValue:
+        """Numbers a leaf by its position among the leaves."""
+        if not value.number:
+            value.number = leaf_number(len(self._leaves), value.spec)
+            self._leaves.append(value)
+        return value
+
+    def _settle(self, tensor: Tensor) -> None:
+        """Computes a tensor that is pending in another context.
 
         Raises:
             TypeError: The tensor belongs to a trace.
         """
-        state = tensor._state
-        if state is not None and state.ctx is self:
-            return state
-        if state is not None:
-            if isinstance(state.ctx, GraphRealizationContext):
-                raise TypeError(
-                    "lazy: a traced tensor of graph "
-                    f"{state.ctx.graph.name!r} cannot be used in a block that computes "
-                    "values. Leave the block, the trace records by itself."
-                )
-            with outside():
-                run_now(state.ctx.realize_all())
-        value = self.graph.capture(tensor._stored(), tensor._spec)
-        return RealizationState((value,), self)
+        ctx: Any = tensor._ctx
+        if isinstance(ctx, GraphRealizationContext):
+            raise TypeError(
+                f"lazy: a traced tensor of graph {ctx.graph.name!r} cannot be used in "
+                "a block that computes values. Leave the block, the trace records by "
+                "itself."
+            )
+        with outside():
+            run_now(ctx.realize_all())
+
+    def add_source(self, tensor: Tensor) -> RealizationState:
+        """Makes a tensor available as a value of the graph.
+
+        Raises:
+            TypeError: The tensor is pending in another context.
+        """
+        if tensor._ctx is self:
+            assert tensor._value is not None
+            return RealizationState((tensor._value,), self)
+        if tensor._ctx is not None:
+            raise TypeError(
+                "add_source: the tensor must be realized, got one that is pending in "
+                "another context. Await it, or read a value first."
+            )
+        return RealizationState((self._take(tensor),), self)
 
     def add_mutable_source(self, tensor: Tensor) -> RealizationState:
         """Makes a tensor available that the block writes to."""
@@ -73,21 +226,41 @@ class EagerRealizationContext:
 
     def write(self, tensor: Tensor, value: TensorValue) -> None:
         """Makes ``value`` the content of a tensor, once it is computed."""
-        if tensor._state is None or tensor._state.ctx is not self:
+        if tensor._ctx is not self:
             self.adopt(tensor)
-        tensor._state, tensor._array = RealizationState((value,), self), None
+        tensor._wait_for(value, self)
 
     def create_unrealized(
         self, values: Sequence[TensorValue], *, mapping: DeviceMapping | None = None
     ) -> Tensor:
         """Makes a pending tensor over a value of the graph; it is held weakly."""
-        made = wrap_pending(values[0].spec, RealizationState(tuple(values), self))
+        return self._pending(values[0])
+
+    def _pending(self, value: TensorValue) -> Tensor:
+        made = wrap_pending(value, self)
         self.adopt(made)
         return made
 
     def adopt(self, tensor: Tensor) -> None:
         """Takes care of one more pending tensor, which is held weakly."""
-        self.unrealized.append(weakref.ref(tensor))
+        self.unrealized.append(ref(tensor))
+
+    # Computing ------------------------------------------------------------------------
+
+    def finalize_graph(self) -> tuple[list[Tensor], Graph]:
+        """Says what would be computed now, without computing it.
+
+        Returns:
+            The pending tensors that are alive, and a graph of what they need: the
+            tensors that came in are its inputs, these its outputs.
+
+        Raises:
+            TypeError: This context is the current one: its block is still open.
+        """
+        self._check_left()
+        with self._lock:
+            pending, block = self._block()
+            return pending, block.finished()[0]
 
     async def realize_all(self) -> list[Tensor]:
         """Computes every pending tensor that is still alive, in one executable.
@@ -97,26 +270,51 @@ class EagerRealizationContext:
         Raises:
             TypeError: This context is the current one: its block is still open.
         """
+        self._check_left()
+        with self._lock:
+            pending, block = self._block()
+            if pending or block.effects:
+                with outside():
+                    arrays, sizes = run_block(self.executor, block)
+                for tensor, array in zip(pending, arrays, strict=True):
+                    if not tensor._spec.is_static:
+                        tensor._spec = sized(tensor._spec, sizes)
+                    tensor._array, tensor._value, tensor._ctx = array, None, None
+            self._forget()
+        return pending
+
+    def _check_left(self) -> None:
         if any(ctx is self for ctx in open_contexts()):
             raise TypeError(
                 "realize: the block that records this tensor is still open. Leave the "
                 "block before reading a value."
             )
-        with self._lock:
-            pending = self._pending()
-            if pending or self.graph.has_effects:
-                with outside():
-                    values = [value for _, value in pending]
-                    arrays, sizes = compute(self.graph, values)
-                for (tensor, _), array in zip(pending, arrays, strict=True):
-                    tensor._spec = sized(tensor._spec, sizes)
-                    tensor._array, tensor._state = array, None
-            self.unrealized, self.graph = [], Graph(self.graph.name)
-        return [tensor for tensor, _ in pending]
 
-    def _pending(self) -> list[tuple[Tensor, TensorValue]]:
-        alive = [t for ref in self.unrealized if (t := ref()) is not None]
-        return [(t, s.value) for t in alive if (s := t._state) and s.ctx is self]
+    def _block(self) -> tuple[list[Tensor], Block]:
+        """Lists the pending tensors that are alive, and says what they need."""
+        pending: list[Tensor] = []
+        outputs: list[TensorValue] = []
+        seen: set[int] = set()
+        for held in self.unrealized:
+            tensor = held()
+            if tensor is not None and tensor._ctx is self and id(tensor) not in seen:
+                seen.add(id(tensor))
+                pending.append(tensor)
+                outputs.append(self._pending_value(tensor))
+        return pending, Block(self.graph, self._leaves, outputs, self._effects)
+
+    def _pending_value(self, tensor: Tensor) -> TensorValue:
+        """Gives the value that a tensor waits for, which has a number."""
+        value = tensor._value
+        assert value is not None
+        return value if value.number else self._numbered(value)
+
+    def _forget(self) -> None:
+        """Starts afresh: what was recorded is computed."""
+        self._graph = None
+        self.unrealized = []
+        self._leaves, self._numbers = [], {}
+        self._sources, self._effects = {}, []
 
     def __enter__(self) -> EagerRealizationContext:
         return self
@@ -124,6 +322,15 @@ class EagerRealizationContext:
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         if kind is None:
             run_now(self.realize_all())
+
+
+def value_in(ctx: RealizationContext, operand: Operand) -> TensorValue:
+    """Gives the value of an operand in any context."""
+    if isinstance(ctx, EagerRealizationContext):
+        return ctx.value_of(operand)
+    if isinstance(operand, Number):
+        return ctx.graph.literal(operand.value, operand._spec)
+    return ctx.add_source(operand).values[0]
 
 
 class LazyRealizationContext(EagerRealizationContext):
@@ -134,41 +341,3 @@ class LazyRealizationContext(EagerRealizationContext):
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         return None
-
-
-@contextmanager
-def lazy() -> Generator[None]:
-    """Records what happens in a with-block; nothing runs until a value is read.
-
-    Source: max.experimental.functional.lazy.
-    """
-    with realization_context(LazyRealizationContext()):
-        yield
-
-
-@contextmanager
-def ensure_context() -> Generator[None]:
-    """Keeps the current context, or opens one that computes at the end of the block.
-
-    Source: max.experimental.functional.ensure_context.
-    """
-    if innermost() is not None:
-        yield
-        return
-    ctx = EagerRealizationContext()
-    with ctx, realization_context(ctx):
-        yield
-
-
-def in_graph_context() -> bool:
-    """Tells whether ops are recorded here rather than run.
-
-    Source: max.experimental.functional.in_graph_context.
-    """
-    return innermost() is not None
-
-
-def graph_context() -> GraphRealizationContext | None:
-    """Gives the current context when it is a trace."""
-    ctx: Any = innermost()
-    return ctx if isinstance(ctx, GraphRealizationContext) else None

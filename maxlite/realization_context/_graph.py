@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from maxlite.graph._graph import External, Parameter
+from maxlite.graph._node import External, Parameter
 from maxlite.tensor._context import RealizationState, outside
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     import jax
 
-    from maxlite.graph._graph import Graph, TensorValue
+    from maxlite.graph._graph import Graph
+    from maxlite.graph._node import TensorValue
     from maxlite.graph._spec import Spec
     from maxlite.sharding import DeviceMapping
 
@@ -64,7 +65,7 @@ class GraphRealizationContext:
         tensor = next(held, None)
         if tensor is None:
             tensor = self.create_unrealized((value,))
-        tensor._state = RealizationState((value,), self)
+        tensor._wait_for(value, self)
         self._mutable[id(tensor)] = (tensor, index)
         return tensor
 
@@ -147,7 +148,7 @@ class GraphRealizationContext:
 
     def write(self, tensor: Tensor, value: TensorValue) -> None:
         """Makes ``value`` the content of a tensor that may be written to."""
-        tensor._state = RealizationState((value,), self)
+        tensor._wait_for(value, self)
         if id(tensor) in self._mutable:
             self.graph.writes[self._mutable[id(tensor)][1]] = value
 
@@ -155,7 +156,7 @@ class GraphRealizationContext:
         self, values: Sequence[TensorValue], *, mapping: DeviceMapping | None = None
     ) -> Tensor:
         """Makes a traced tensor over a value of the graph."""
-        return wrap_pending(values[0].spec, RealizationState(tuple(values), self))
+        return wrap_pending(values[0], self)
 
     def adopt(self, tensor: Tensor) -> None:
         """Does nothing: a trace keeps no list of its tensors."""

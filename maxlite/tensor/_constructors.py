@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from maxlite.driver import Device
     from maxlite.dtype import DType
     from maxlite.graph import Dim, ShapeLike
-    from maxlite.graph._graph import TensorValue
+    from maxlite.graph._node import TensorValue
     from maxlite.sharding import DeviceMapping, DeviceMesh
     from maxlite.tensor._data import NestedArray, Number
     from maxlite.tensor._tensor import Tensor

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from maxlite.graph._graph import Graph, TensorValue
+    from maxlite.graph._graph import Graph
+    from maxlite.graph._node import TensorValue
     from maxlite.sharding import DeviceMapping
     from maxlite.tensor._tensor import Tensor
 

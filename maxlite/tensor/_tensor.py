@@ -17,8 +17,10 @@ from maxlite._backend import lend, place, put, row_major
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
 from maxlite.graph import DeviceRef
+from maxlite.graph._node import TensorValue
 from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._program import check_divisible
+from maxlite.lowering._shards import split_array, with_hidden_axes
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
@@ -27,7 +29,7 @@ from maxlite.sharding import (
     ShardingError,
 )
 from maxlite.tensor._constructors import Constructors
-from maxlite.tensor._context import RealizationState, outside
+from maxlite.tensor._context import RealizationContext, RealizationState, outside
 from maxlite.tensor._conversions import Conversions
 from maxlite.tensor._data import as_array, check_own_dtype, is_foreign_array
 from maxlite.tensor._defaults import as_mapping, defaults, on_device
@@ -38,7 +40,6 @@ from maxlite.tensor._numpy_functions import NumpyFunctions
 from maxlite.tensor._operators import Operators
 from maxlite.tensor._repr import pending_text, sharded_text, values_text
 from maxlite.tensor._repr_html import tensor_html
-from maxlite.tensor._shards import split_array, with_hidden_axes
 
 
 class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
@@ -63,10 +64,11 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
     Tensor([2 3], dtype=DType.float32, device=Device(type=cpu,id=0))
     """
 
-    __slots__ = ("__weakref__", "_array", "_spec", "_state")
+    __slots__ = ("__weakref__", "_array", "_ctx", "_spec", "_value")
 
     _array: jax.Array | None
-    _state: RealizationState | None
+    _value: TensorValue | None
+    _ctx: RealizationContext | None
 
     def __init__(
         self,
@@ -94,12 +96,23 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         if storage is not None:
             self._become(from_foreign(storage))
         elif state is not None:
-            self._become(wrap_pending(state.value.spec, state))
+            self._become(wrap_pending(state.value, state.ctx))
 
     def _become(self, other: Tensor) -> None:
-        self._spec, self._array, self._state = other._spec, other._array, other._state
-        if self._state is not None:
-            self._state.ctx.adopt(self)
+        self._spec, self._array = other._spec, other._array
+        self._value, self._ctx = other._value, other._ctx
+        if self._ctx is not None:
+            self._ctx.adopt(self)
+
+    def _wait_for(self, value: TensorValue, ctx: RealizationContext) -> None:
+        """Makes a recorded value the content."""
+        self._array, self._value, self._ctx = None, value, ctx
+
+    @property
+    def _state(self) -> RealizationState | None:
+        if self._ctx is None or self._value is None:
+            return None
+        return RealizationState((self._value,), self._ctx)
 
     # Becoming real ------------------------------------------------------------------
 
@@ -115,7 +128,7 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         Raises:
             ValueError: The tensor is real and distributed.
         """
-        if self._state is None:
+        if self._ctx is None:
             self._one_device("state")
         return self._state
 
@@ -128,8 +141,8 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         return self._realized().__await__()
 
     async def _realized(self) -> Tensor:
-        if self._state is not None:
-            await self._state.ctx.realize_all()
+        if self._ctx is not None:
+            await self._ctx.realize_all()
         return self
 
     def _stored(self) -> jax.Array:
@@ -277,7 +290,7 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         return np.asarray(self._stored()).reshape(()).item()
 
     def __bool__(self) -> bool:
-        if self._state is None:
+        if self._ctx is None:
             self._one_device("bool")
         return bool(self.item())
 
@@ -331,8 +344,8 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
 
     def __copy__(self) -> Tensor:
         """Makes an independent tensor; a pending one stays pending."""
-        if self._array is None and self._state is not None:
-            return self._state.ctx.create_unrealized(self._state.values)
+        if self._ctx is not None and self._value is not None:
+            return self._ctx.create_unrealized((self._value,))
         return wrap(self._spec, self._stored())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
@@ -350,16 +363,17 @@ def wrap(described: Spec, array: jax.Array) -> Tensor:
     tensor = _new(Tensor)
     tensor._spec = described
     tensor._array = array
-    tensor._state = None
+    tensor._value = tensor._ctx = None
     return tensor
 
 
-def wrap_pending(described: Spec, state: RealizationState) -> Tensor:
-    """Makes a pending tensor from a recorded value."""
+def wrap_pending(value: TensorValue, ctx: RealizationContext) -> Tensor:
+    """Makes a pending tensor of a recorded value."""
     tensor = _new(Tensor)
-    tensor._spec = described
+    tensor._spec = value.spec
     tensor._array = None
-    tensor._state = state
+    tensor._value = value
+    tensor._ctx = ctx
     return tensor
 
 

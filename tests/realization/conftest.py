@@ -2,7 +2,8 @@
 
 import pytest
 
-from maxlite.realization_context import _compute
+from maxlite.executor import _compute
+from maxlite.executor._prepared import Prepared
 from maxlite.tensor import current_realization_context
 
 
@@ -22,14 +23,17 @@ def runs(monkeypatch):
         fail: BaseException | None = None
 
     seen = Runs()
-    run = _compute._run
 
-    def spy(*arguments):
-        seen.count += 1
-        if seen.fail is not None:
-            error, seen.fail = seen.fail, None
-            raise error
-        return run(*arguments)
+    def watched(run):
+        def spy(*arguments):
+            seen.count += 1
+            if seen.fail is not None:
+                error, seen.fail = seen.fail, None
+                raise error
+            return run(*arguments)
 
-    monkeypatch.setattr(_compute, "_run", spy)
+        return spy
+
+    monkeypatch.setattr(_compute, "_run", watched(_compute._run))
+    monkeypatch.setattr(Prepared, "run", watched(Prepared.run))
     return seen

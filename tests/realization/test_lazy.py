@@ -9,10 +9,10 @@ import pytest
 
 from maxlite import functional as F
 from maxlite.compilation import stage
+from maxlite.executor import _compute
 from maxlite.realization_context import (
     EagerRealizationContext,
     LazyRealizationContext,
-    _compute,
 )
 from maxlite.tensor import (
     Tensor,

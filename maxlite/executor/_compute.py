@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxlite._op_table import fronts
-from maxlite.graph._graph import Captured, External, Graph, Literal, Node, TensorValue
+from maxlite.graph._graph import Graph
+from maxlite.graph._node import Captured, External, Literal, Node, TensorValue
 from maxlite.graph._shape import symbols_of
 from maxlite.lowering._cut import Cut, cut, executable_of, is_compiled
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._rebind import check_size, size_equations, solve_sizes
-from maxlite.tensor._tensor import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,8 @@ def compute(
     outputs: Sequence[TensorValue],
     known: Mapping[int, jax.Array] = _NOTHING,
     sizes: Mapping[str, int] = _NOTHING,
+    *,
+    one_by_one: bool = False,
 ) -> tuple[list[jax.Array], Mapping[str, int]]:
     """Computes recorded values.
 
@@ -50,6 +52,7 @@ def compute(
         outputs: The values.
         known: Arrays of the leaves that the graph has no arrays of.
         sizes: What symbols stand for that the leaves bring with them.
+        one_by_one: Whether each node runs by itself.
 
     Returns:
         Stored arrays in the order of ``outputs``, and what every symbol stands for.
@@ -58,21 +61,21 @@ def compute(
         ValueError: Two sizes are not the same though they have one name.
     """
     program = cut(graph, outputs)
-    if is_compiled(program) or _fits_in_one(program):
+    if not one_by_one and (is_compiled(program) or fits_in_one(program)):
         return _run(program, graph.name, known, sizes), sizes
-    turns = _Turns(graph.name, program.nodes, dict(known), dict(sizes))
+    turns = _Turns(graph.name, program.nodes, dict(known), dict(sizes), one_by_one)
     turns.run(program.outputs)
-    return [_array_of(value, turns.known) for value in program.outputs], turns.sizes
+    return [array_of(value, turns.known) for value in program.outputs], turns.sizes
 
 
 def _run(
     program: Cut, name: str, known: Mapping[int, jax.Array], sizes: Mapping[str, int]
 ) -> list[jax.Array]:
-    leaves = [_array_of(leaf, known) for leaf in program.leaves]
+    leaves = [array_of(leaf, known) for leaf in program.leaves]
     return list(executable_of(program, name, sizes)(leaves))
 
 
-def _fits_in_one(program: Cut) -> bool:
+def fits_in_one(program: Cut) -> bool:
     """Whether one executable can compute a program."""
     measured = any(node.op.measured is not None for node in program.nodes)
     return not measured and len(_device_lists(program)) < 2
@@ -87,6 +90,7 @@ class _Turns:
         waiting: Nodes not computed yet, in program order.
         known: Arrays of computed values, by identity of the value.
         sizes: What symbols stand for, as far as that is known.
+        one_by_one: Whether a turn is a single node.
         measured: Nodes whose size was taken.
     """
 
@@ -94,6 +98,7 @@ class _Turns:
     waiting: list[Node]
     known: Known
     sizes: dict[str, int]
+    one_by_one: bool = False
     measured: set[int] = field(default_factory=set[int])
 
     def run(self, outputs: Sequence[TensorValue]) -> None:
@@ -146,6 +151,8 @@ class _Turns:
                 continue
             if not ready or _place(node) == _place(ready[0]):
                 ready.append(node)
+                if self.one_by_one:
+                    break
                 made.update(map(id, node.outputs))
         if not ready:
             raise ValueError(
@@ -190,8 +197,7 @@ def _is_crossing(node: Node) -> bool:
 
 def _moved(node: Node, known: Known) -> jax.Array:
     source, target = node.inputs[0], node.outputs[0].spec.mapping
-    tensor = wrap(source.spec, _array_of(source, known))
-    return fronts["move"](tensor, target)._stored()
+    return fronts["moved_array"](array_of(source, known), source.spec, target)
 
 
 def _device_lists(program: Cut) -> set[tuple[JaxDevice, ...]]:
@@ -204,7 +210,14 @@ def _devices(value: TensorValue) -> tuple[JaxDevice, ...]:
     return tuple(value.spec.mapping.mesh.to_jax().devices.flat)
 
 
-def _array_of(value: TensorValue, known: Mapping[int, jax.Array]) -> jax.Array:
+def array_of(
+    value: TensorValue, known: Mapping[int, jax.Array] = _NOTHING
+) -> jax.Array:
+    """Gives the array of a leaf, or of what was computed.
+
+    Raises:
+        TypeError: It is a weight, which has no value here.
+    """
     origin = value.origin
     if id(value) in known:
         return known[id(value)]

@@ -1,0 +1,158 @@
+"""A block that is to be computed: what contexts hand to executors.
+
+Our own executors work on the arrays as they are stored. One of the user's gets a graph
+with parameters, and buffers, one per device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maxlite._backend import lend, place
+from maxlite.driver import Buffer
+from maxlite.executor._compute import array_of
+from maxlite.graph._dim import Dim
+from maxlite.graph._node import Literal
+from maxlite.lowering._cut import cut
+from maxlite.lowering._rebind import solve_sizes
+from maxlite.lowering._shards import join_arrays, split_array
+
+if TYPE_CHECKING:
+    import jax
+
+    from maxlite.executor._protocol import Executor
+    from maxlite.graph._graph import Graph
+    from maxlite.graph._node import TensorValue
+    from maxlite.graph._spec import Spec
+    from maxlite.sharding import DeviceMapping
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """What was recorded, and what is wanted of it.
+
+    Attributes:
+        graph: Everything recorded.
+        leaves: What came in, in the order of first use; the values are numbered so.
+        outputs: What is wanted.
+        effects: Numbers of the nodes that act on the world outside.
+    """
+
+    graph: Graph
+    leaves: Sequence[TensorValue]
+    outputs: Sequence[TensorValue]
+    effects: Sequence[int]
+
+    def finished(self) -> tuple[Graph, list[TensorValue]]:
+        """Cuts out what is wanted.
+
+        Returns:
+            A graph with a parameter for each leaf that is no number, and these leaves.
+        """
+        program = cut(self.graph, self.outputs)
+        leaves = [v for v in program.leaves if not isinstance(v.origin, Literal)]
+        return program.as_graph(self.graph.name, keep_numbers=True), leaves
+
+
+def run_block(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
+    """Has any executor compute a block.
+
+    Returns:
+        Stored arrays in the order of the outputs, and what symbols stand for.
+
+    Raises:
+        ValueError: The executor gave too few or too many buffers, or one that is not
+            what the graph says.
+    """
+    if isinstance(executor, ArrayExecutor):
+        return executor.run(block)
+    graph, leaves = block.finished()
+    inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec.mapping)]
+    buffers = list(executor.execute(graph, inputs))
+    return arrays_of(type(executor).__name__, graph.outputs, buffers)
+
+
+class ArrayExecutor:
+    """What our executors share: they run blocks on arrays, without any buffers."""
+
+    def run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
+        """Computes a block: stored arrays, and what symbols stand for."""
+        raise NotImplementedError
+
+    def execute(self, graph: Graph, inputs: Sequence[Buffer]) -> list[Buffer]:
+        """Runs a graph; see :class:`Executor`.
+
+        Raises:
+            ValueError: There is not one buffer per input, or one does not fit.
+        """
+        arrays, sizes = arrays_of("execute", graph.parameters, inputs, what="input")
+        results = self.run_graph(graph, arrays, sizes)
+        return [
+            buffer
+            for value, array in zip(graph.results, results, strict=True)
+            for buffer in buffers_of(array, value.spec.mapping)
+        ]
+
+    def run_graph(
+        self, graph: Graph, arrays: Sequence[jax.Array], sizes: Sizes
+    ) -> Sequence[jax.Array]:
+        """Computes the results of a graph from stored arrays of its parameters."""
+        raise NotImplementedError
+
+
+def buffers_of(array: jax.Array, mapping: DeviceMapping) -> list[Buffer]:
+    """Makes one buffer per device of a stored array; the memory is shared."""
+    shards = split_array(array, mapping)
+    devices = [device.to_jax() for device in mapping.mesh.devices]
+    placed = [place(shard, to) for shard, to in zip(shards, devices, strict=True)]
+    lend(*placed)  # who has a buffer may make arrays on its memory
+    return list(map(Buffer.from_jax, placed))
+
+
+def arrays_of(
+    who: str,
+    values: Sequence[TensorValue],
+    buffers: Sequence[Buffer],
+    what: str = "output",
+) -> tuple[list[jax.Array], Sizes]:
+    """Joins buffers to stored arrays; the inverse of :func:`buffers_of`.
+
+    Raises:
+        ValueError: There is not one per device of each value, or one does not fit.
+    """
+    ways = [value.spec.mapping.mesh.num_devices for value in values]
+    if len(buffers) != sum(ways):
+        raise ValueError(
+            f"{who}: there must be {sum(ways)} {what} buffers, got {len(buffers)}. "
+            f"Give one per {what} of the graph, and per device of a distributed one."
+        )
+    arrays: list[jax.Array] = []
+    equations: list[tuple[Any, Any]] = []
+    first = 0
+    for i, (value, count) in enumerate(zip(values, ways, strict=True)):
+        shards = [b.to_jax() for b in buffers[first : first + count]]
+        first += count
+        array = join_arrays(who, shards, value.spec.mapping)
+        hidden = len(value.spec.mapping.hidden_sizes)
+        _check_fits(who, f"{what} {i}", value.spec, array, array.shape[hidden:])
+        equations += zip(value.spec.shape, array.shape[hidden:], strict=True)
+        arrays.append(array)
+    return arrays, solve_sizes(equations, {})
+
+
+def _check_fits(
+    who: str, what: str, described: Spec, array: jax.Array, shape: tuple[int, ...]
+) -> None:
+    fits = len(shape) == described.rank and all(
+        isinstance(want, Dim) or want == got
+        for want, got in zip(described.shape, shape, strict=True)
+    )
+    if array.dtype != described.dtype.to_jax() or not fits:
+        raise ValueError(
+            f"{who}: {what} must be {described!r}, got {array.dtype.name}"
+            f"{list(shape)}. Give what the graph says."
+        )

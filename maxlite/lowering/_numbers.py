@@ -1,0 +1,98 @@
+"""Numbers for recorded values: equal ones are computed alike, from equal leaves.
+
+A lazy block is recorded anew each time it runs, mostly the same way. So each row with
+its parameters and the numbers of its operands is given a number when it is first met,
+along with what planning it gives, and a leaf is numbered by its position in the block
+and its spec. Recording then looks up both at once, and the numbers of the results name
+the whole program: nothing has to be walked to find its executable.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from maxlite.graph._node import has_effects
+from maxlite.lowering._plan import plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from maxlite._op_table import Op
+    from maxlite.graph._node import TensorValue
+    from maxlite.graph._spec import Spec
+    from maxlite.sharding._action import Action
+
+MAX_STEPS = 50_000
+"""Numbered steps kept; the table starts afresh beyond. A step is about 500 bytes."""
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """What is the same for all nodes that are computed in one way.
+
+    Attributes:
+        number: That of the first result; the others follow.
+        specs: One per result.
+        only: The spec of the result if there is just one, and no effect.
+        action: Placements needed and had, None when nothing is distributed.
+        has_effects: Whether it acts on the world outside.
+    """
+
+    number: int
+    specs: tuple[Spec, ...]
+    only: Spec | None
+    action: Action | None
+    has_effects: bool
+
+
+_counter = itertools.count(1)
+steps: dict[tuple[Any, ...], Step] = {}
+"""By row, parameters and numbers of the operands; not if anything is distributed."""
+
+_planned: dict[tuple[Any, ...], Step] = {}
+_leaves: dict[tuple[int, Spec], int] = {}
+
+
+def step_of(op: Op, params: tuple[Any, ...], values: Sequence[TensorValue]) -> Step:
+    """Numbers the application of an op to numbered values, or remembers it.
+
+    Raises:
+        ValueError: The operands do not fit; also TypeError, as the op's row says.
+        ShardingError: No placement row runs without a move that is allowed.
+    """
+    # A move may have to be warned of each time, so it is planned each time.
+    found = plan(op, params, [value.spec for value in values])
+    numbers = [value.number for value in values]
+    key = (op, params, found.action, *numbers)
+    step = _planned.get(key)
+    if step is None:
+        if len(_planned) >= MAX_STEPS:
+            clear()
+        specs = found.specs
+        first, *_ = (next(_counter) for _ in (specs or (None,)))
+        acts = has_effects(op, params)
+        only = specs[0] if len(specs) == 1 and not acts else None
+        made = Step(first, specs, only, found.action, acts)
+        step = _planned.setdefault(key, made)
+    if found.action is None:
+        steps[op, params, *numbers] = step
+    return step
+
+
+def leaf_number(position: int, spec: Spec) -> int:
+    """Numbers the leaf at a position of its block, or remembers it."""
+    key = (position, spec)
+    found = _leaves.get(key)
+    if found is None:
+        if len(_leaves) >= MAX_STEPS:
+            _leaves.clear()
+        found = _leaves.setdefault(key, next(_counter))
+    return found
+
+
+def clear() -> None:
+    """Forgets all steps; numbers are never given again, so what has one keeps it."""
+    steps.clear()
+    _planned.clear()
