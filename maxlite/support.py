@@ -11,12 +11,12 @@ Two kinds of scope serve the whole package:
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from contextvars import ContextVar
+    from collections.abc import Callable
+    from contextvars import ContextVar, Token
     from types import TracebackType
 
 __all__ = ["SetterContext", "contextvar_context"]
@@ -67,8 +67,25 @@ class SetterContext(AbstractContextManager[_T]):
         self._restore(self._previous)
 
 
-@contextmanager
-def contextvar_context(var: ContextVar[_T], value: _T) -> Generator[_T]:
+class _ValueForBlock(AbstractContextManager[_T]):
+    """A context variable with another value; for one block."""
+
+    __slots__ = ("_token", "_value", "_var")
+
+    _token: Token[_T]
+
+    def __init__(self, var: ContextVar[_T], value: _T) -> None:
+        self._var, self._value = var, value
+
+    def __enter__(self) -> _T:
+        self._token = self._var.set(self._value)
+        return self._value
+
+    def __exit__(self, *error: object) -> None:
+        self._var.reset(self._token)
+
+
+def contextvar_context(var: ContextVar[_T], value: _T) -> AbstractContextManager[_T]:
     """Gives a context variable another value for one block.
 
     Args:
@@ -86,8 +103,4 @@ def contextvar_context(var: ContextVar[_T], value: _T) -> Generator[_T]:
     >>> depth.get()
     0
     """
-    token = var.set(value)
-    try:
-        yield value
-    finally:
-        var.reset(token)
+    return _ValueForBlock(var, value)

@@ -25,6 +25,7 @@ ROOMS = [
     "_signals",
     "_jax_compat",
     "_backend",
+    "_caches",
     "support",
     "tree",
     "_op_table",

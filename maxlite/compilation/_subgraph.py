@@ -7,8 +7,6 @@ import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-import numpy as np
-
 from maxlite._op_table import Op, register
 from maxlite.compilation._signature import graph_name
 from maxlite.compilation._stage import check_callable
@@ -25,7 +23,7 @@ from maxlite.tensor._tensor import Tensor
 from maxlite.tree import TreeDef, flatten, unflatten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from maxlite.graph._spec import Spec
 
@@ -95,9 +93,15 @@ def _call(
     for tensor in tensors:
         ctx.add_source(tensor)
     signature = tuple(tensor._spec for tensor in tensors)
-    statics = tuple(map(_exact, _statics(treedef)))
     where = (defaults(), current_region())
-    key = (_identity(fn), name, signature, treedef.leaf_paths, statics, where)
+    key = (
+        _identity(fn),
+        name,
+        signature,
+        treedef.leaf_paths,
+        treedef.exact_statics,
+        where,
+    )
     known = cache.setdefault(key, [])
     # Statics may be unhashable, so they are compared one by one.
     body = next((b for b in known if b.treedef == treedef), None)
@@ -219,27 +223,6 @@ def called_seed(ctx: GraphRealizationContext, body: Graph) -> list[TensorValue]:
     if body.seed is None:
         return []
     return [traced_seed(ctx, body.seed.spec, body.draws)]
-
-
-def _statics(treedef: TreeDef) -> Iterator[Any]:
-    if treedef.kind == "static":
-        yield treedef.meta
-    for child in treedef.children:
-        yield from _statics(child)
-
-
-def _exact(static: Any) -> Hashable:
-    """Tells apart what ``==`` does not: 1 and True, 0.0 and -0.0, an edited array.
-
-    A call's statics match by ``==``, but two subgraphs with statics that merely are
-    equal can be two programs.
-    """
-    if isinstance(static, np.ndarray):
-        array = cast("np.ndarray", static)
-        return (array.dtype.str, array.shape, array.tobytes())
-    if isinstance(static, float):
-        return (type(static), static.hex())
-    return cast("type[Any]", type(static))
 
 
 class _Identity:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from maxlite._backend import lend, place
@@ -29,21 +30,24 @@ if TYPE_CHECKING:
     from maxlite.sharding import DeviceMapping
 
 Sizes = Mapping[str, int]
+NO_SIZES: Sizes = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # frozen would take three times as long to make
 class Block:
     """What was recorded, and what is wanted of it.
 
     Attributes:
         graph: Everything recorded.
         leaves: What came in, in the order of first use; the values are numbered so.
+        arrays: Their arrays; None for a leaf without one.
         outputs: What is wanted.
         effects: Numbers of the nodes that act on the world outside.
     """
 
     graph: Graph
     leaves: Sequence[TensorValue]
+    arrays: Sequence[jax.Array | None]
     outputs: Sequence[TensorValue]
     effects: Sequence[int]
 

@@ -116,7 +116,9 @@ class _Turns:
             used = {id(value) for node in self.waiting for value in node.inputs}
             used.update(map(id, outputs))
             wanted = [v for node in turn for v in node.outputs if id(v) in used]
-            part = cut(Graph(self.name, nodes=turn), wanted)
+            graph = Graph(self.name)
+            graph.nodes = turn
+            part = cut(graph, wanted)
             results = _run(part, self.name, self.known, self.sizes)
             self.known.update(zip(map(id, wanted), results, strict=True))
 

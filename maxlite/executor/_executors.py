@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from maxlite.executor._block import ArrayExecutor, Block, Sizes
+from maxlite.executor._block import NO_SIZES, ArrayExecutor, Block, Sizes
 from maxlite.executor._compute import compute
-from maxlite.executor._prepared import prepare
+from maxlite.executor._prepared import find_prepared, prepare
 from maxlite.executor._protocol import UnsupportedGraphError
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ class CompilingExecutor(ArrayExecutor):
 
     def run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
         """Computes a block."""
-        found = prepare(block.graph, block.leaves, block.outputs, block.effects)
+        found = find_prepared(block)[0] or prepare(block)
         if found is not None:
-            return found.run(block.leaves), {}
+            return found.run(block), NO_SIZES
         return compute(block.graph, block.outputs)
 
     def run_graph(

@@ -60,7 +60,7 @@ class JitExecutor(ArrayExecutor):
 
     def run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
         """Computes a block."""
-        found, key = find_prepared(block.outputs, block.effects)
+        found, key = find_prepared(block)
         if found is not None or key in self._failed:
             self._failed.discard(key)
             return self._compiler.run(block)
@@ -99,7 +99,7 @@ class JitExecutor(ArrayExecutor):
 
         def work() -> None:
             try:
-                prepare(block.graph, block.leaves, block.outputs, block.effects)
+                prepare(block)
             except Exception:
                 self._failed.add(key)
             finally:

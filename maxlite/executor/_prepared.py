@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maxlite._caches import Cache
 from maxlite.executor._compute import array_of, fits_in_one
 from maxlite.lowering._cut import cut, executable_of
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 
     import jax
 
-    from maxlite.graph._graph import Graph
-    from maxlite.graph._node import TensorValue
+    from maxlite.executor._block import Block
     from maxlite.lowering import Executable
 
 MAX_PREPARED = 4_096
@@ -37,54 +37,45 @@ class Prepared:
     executable: Executable
     positions: tuple[int, ...]
 
-    def run(self, leaves: Sequence[TensorValue]) -> Sequence[jax.Array]:
-        """Computes what the block wants of these leaves."""
-        arrays = [array_of(leaves[i]) for i in self.positions]
+    def run(self, block: Block) -> Sequence[jax.Array]:
+        """Computes what a block wants."""
+        leaves = block.arrays
+        arrays: list[Any] = [leaves[i] for i in self.positions]
         executable = self.executable
         if executable.is_direct:
             return executable.call(*arrays)
         return executable(arrays)
 
 
-_prepared: dict[tuple[Any, ...], Prepared] = {}
+_prepared: Cache[tuple[Any, ...], Prepared] = Cache("blocks", MAX_PREPARED)
 
 
-def find_prepared(
-    outputs: Sequence[TensorValue], effects: Sequence[int]
-) -> tuple[Prepared | None, tuple[Any, ...]]:
+def find_prepared(block: Block) -> tuple[Prepared | None, tuple[Any, ...]]:
     """Looks up a block, and gives what it is looked up by."""
-    key: tuple[Any, ...] = tuple([value.number for value in outputs])
-    if effects:
-        key = (key, *effects)
+    key: tuple[Any, ...] = tuple([value.number for value in block.outputs])
+    if block.effects:
+        key = (key, *block.effects)
     return _prepared.get(key), key
 
 
-def prepare(
-    graph: Graph,
-    leaves: Sequence[TensorValue],
-    outputs: Sequence[TensorValue],
-    effects: Sequence[int],
-) -> Prepared | None:
-    """Compiles what outputs of a block need, or remembers it.
-
-    Args:
-        graph: The block; its values are numbered.
-        leaves: Its leaves, in the order of their numbers.
-        outputs: What is wanted.
-        effects: Numbers of the nodes that act on the world outside.
+def prepare(block: Block) -> Prepared | None:
+    """Compiles a block, or remembers it.
 
     Returns:
         None for what no single executable can compute.
+
+    Raises:
+        TypeError: It needs a weight, which has no value here.
     """
-    found, key = find_prepared(outputs, effects)
+    found, key = find_prepared(block)
     if found is None:
-        program = cut(graph, outputs)
+        program = cut(block.graph, block.outputs)
         if not fits_in_one(program):
             return None
-        order = {id(leaf): i for i, leaf in enumerate(leaves)}
+        for leaf in program.leaves:
+            array_of(leaf)  # has it an array?
+        order = {id(leaf): i for i, leaf in enumerate(block.leaves)}
         positions = tuple(order[id(leaf)] for leaf in program.leaves)
-        found = Prepared(executable_of(program, graph.name), positions)
-        if len(_prepared) >= MAX_PREPARED:
-            _prepared.clear()
-        _prepared[key] = found
+        found = Prepared(executable_of(program, block.graph.name), positions)
+        _prepared.keep(key, found)
     return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from maxlite._caches import Cache
 from maxlite._op_table import fronts
 from maxlite._signals import uninterrupted
 from maxlite.dtype import DType, check_scalar
@@ -122,8 +123,10 @@ class _Ready:
         self.only = self.specs[0] if len(self.specs) == 1 else None
 
 
-_ready: dict[tuple[Any, ...], _Ready] = {}
-_executables: dict[tuple[Any, ...], _Ready] = {}
+_ready: Cache[tuple[Any, ...], _Ready] = Cache("eager ops", MAX_EAGER_OPS)
+_executables: Cache[tuple[Any, ...], _Ready] = Cache(
+    "programs of eager ops", MAX_EAGER_OPS
+)
 
 
 def _stored(operand: Operand) -> Any:
@@ -146,9 +149,7 @@ def _find_ready(op: Op, params: tuple[Any, ...], operands: Sequence[Operand]) ->
     ready = one_op(op, params, specs, planned)
     # A move may have to be warned of each time, so it is planned each time.
     if planned.action is None or not planned.action.moved:
-        if len(_ready) >= MAX_EAGER_OPS:
-            _ready.clear()
-        _ready[key] = ready
+        _ready.keep(key, ready)
     return ready
 
 
@@ -183,9 +184,7 @@ def one_op(
         taken = targets.values()
         graph.outputs = [value for j, value in enumerate(made) if j not in taken]
         found = _Ready(compile_graph(graph, {}), planned.specs)
-        if len(_executables) >= MAX_EAGER_OPS:
-            _executables.clear()
-        _executables[key] = found
+        _executables.keep(key, found)
     return found
 
 
@@ -358,13 +357,11 @@ def number(who: str, value: bool | int | float, like: Spec) -> Number:
         check_scalar(value, like.dtype, who=who)
         whole = DeviceMapping.replicated(like.mapping.mesh)
         found = Number(value, spec(like.dtype, (), whole, literal=True))
-        if len(_numbers) >= MAX_NUMBERS:
-            _numbers.clear()
-        _numbers[key] = found
+        _numbers.keep(key, found)
     return found
 
 
-_numbers: dict[tuple[Any, ...], Number] = {}
+_numbers: Cache[tuple[Any, ...], Number] = Cache("numbers", MAX_NUMBERS)
 
 
 def _dim_operand(x: Dim, like: Tensor) -> Operand:

@@ -16,12 +16,16 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from maxlite._op_table import front
+from maxlite.executor._policy import policy
 from maxlite.functional._call_on_mesh import call_on_mesh
 from maxlite.functional._graph_building import graph_value, with_tensors
+from maxlite.functional._pure import ONLY_TENSORS, PureGroup
 from maxlite.functional._transfer import move
 from maxlite.realization_context import ensure_context
+from maxlite.realization_context._default import in_context
 from maxlite.sharding import DeviceMapping
 from maxlite.sharding._picker import pick_action
+from maxlite.tensor._context import innermost
 from maxlite.tensor._tensor import Tensor
 from maxlite.tree import flatten, unflatten
 
@@ -35,7 +39,10 @@ if TYPE_CHECKING:
 
 @front
 def functional(
-    graph_op: Callable[..., Any], rule: Rule | None = None
+    graph_op: Callable[..., Any],
+    rule: Rule | None = None,
+    *,
+    pure: bool = False,
 ) -> Callable[..., Any]:
     """Makes a function on tensors of one on values of a graph, or on tensors.
 
@@ -50,16 +57,21 @@ def functional(
             in place of each tensor, it lists the rows that may be used, with one
             placement per tensor. ``graph_op`` then runs on the shards of each device.
             None: it runs on the shards as they are, and the results are Unknown.
+        pure: Whether the result depends on the arguments alone. Then ``graph_op`` need
+            not run at each call: what was recorded on the first arguments of a kind
+            runs for all of that kind. It may close over tensors, but not read values,
+            draw random numbers, print or write to its arguments.
 
     Returns:
         A function of the same arguments; ``graph_op`` and ``rule`` are its attributes.
 
     Raises:
-        TypeError: ``graph_op`` cannot be called, or takes a BufferValue.
+        TypeError: ``graph_op`` cannot be called, or takes a BufferValue; by a call: it
+            is not pure though it was said to be.
         ShardingError: By a call: the rule has no row, or one that does not place every
             tensor and result, or a move is needed that the region does not allow.
 
-    Source: max.experimental.functional.functional.
+    Source: max.experimental.functional.functional; pure is ours.
 
     >>> @functional
     ... def scaled(x, by):
@@ -72,20 +84,35 @@ def functional(
             f"functional: graph_op must be a function, got {type(graph_op).__name__}."
         )
     run = _on_tensors(graph_op)
+    group = PureGroup(run, _name(graph_op)) if pure else None
 
     @functools.wraps(graph_op)
     def call(*args: Any, **kwargs: Any) -> Any:
-        tensors, _ = flatten((args, kwargs), leaf=Tensor)
-        wide = next((t for t in tensors if t.is_distributed), None)
+        if group is not None and innermost() is None and policy.is_plain:
+            result = group(args, kwargs)
+            if result is not NotImplemented:
+                return result
+        wide = _distributed(args, kwargs)
+        if wide is None:
+            return in_context(run, args, kwargs)
         with ensure_context():
-            if wide is None:
-                return run(*args, **kwargs)
             if rule is None:
                 return call_on_mesh(run, wide.mesh)(*args, **kwargs)
             return _by_rule(graph_op, run, rule, args, kwargs, wide.mesh)
 
     call.__dict__.update(graph_op=graph_op, rule=rule)
     return call
+
+
+def _distributed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
+    """Finds a distributed tensor among the arguments."""
+    tensors: Sequence[Any] = args
+    if kwargs or not ONLY_TENSORS.issuperset(map(type, args)):
+        tensors, _ = flatten((args, kwargs), leaf=Tensor)
+    for tensor in tensors:
+        if tensor._spec.is_distributed:
+            return tensor
+    return None
 
 
 def _by_rule(
@@ -103,7 +130,7 @@ def _by_rule(
     layouts, named = unflatten(treedef, [tensor.layout for tensor in tensors])
     rows = list(rule(*layouts, **named))
     operands = [tensor._spec for tensor in tensors]
-    name = getattr(graph_op, "__name__", "functional").strip("<>")
+    name = _name(graph_op)
     names = _names(bound, tensors)
 
     def rows_of_axis(*_: Any) -> list[AxisAssignment]:
@@ -117,6 +144,10 @@ def _by_rule(
     args, kwargs = unflatten(treedef, moved)
     out_specs = [DeviceMapping(mesh, placements) for placements in action.outputs]
     return call_on_mesh(run, mesh, out_specs=out_specs)(*args, **kwargs)
+
+
+def _name(graph_op: Callable[..., Any]) -> str:
+    return getattr(graph_op, "__name__", "functional").strip("<>")
 
 
 def _names(bound: inspect.BoundArguments, tensors: Sequence[Tensor]) -> list[str]:
@@ -141,7 +172,8 @@ def _on_tensors(graph_op: Callable[..., Any]) -> Callable[..., Any]:
                 if isinstance(bound.arguments[name], Tensor):
                     bound.arguments[name] = graph_value(bound.arguments[name])
             args, kwargs = bound.args, bound.kwargs
-        return with_tensors(graph_op(*args, **kwargs))
+        result = graph_op(*args, **kwargs)
+        return result if type(result) is Tensor else with_tensors(result)
 
     return run
 

@@ -7,7 +7,6 @@ walks its nodes.
 
 from __future__ import annotations
 
-from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from maxlite._op_table import fronts
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from maxlite._op_table import Op
 
 
-@dataclass(eq=False, repr=False)
 class Graph(Building):
     """A recorded program.
 
@@ -68,30 +66,27 @@ class Graph(Building):
         is_built: Whether ``output`` was called.
     """
 
-    name: str
-    forward: InitVar[Callable[..., Any] | None] = None
-    input_types: Sequence[Type] = ()
-    parameters: list[TensorValue] = field(default_factory=list["TensorValue"])
-    captures: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
-    literals: dict[tuple[Any, ...], TensorValue] = field(
-        default_factory=dict[tuple[Any, ...], "TensorValue"]
-    )
-    externals: dict[External, TensorValue] = field(
-        default_factory=dict["External", "TensorValue"]
-    )
-    seed: TensorValue | None = None
-    draws: int = 0
-    nodes: list[Node] = field(default_factory=list["Node"])
-    outputs: list[TensorValue] = field(default_factory=list["TensorValue"])
-    writes: dict[int, TensorValue] = field(default_factory=dict[int, "TensorValue"])
-    context: Any = None
-    is_built: bool = False
-    _opened: list[AbstractContextManager[Any]] = field(
-        default_factory=list["AbstractContextManager[Any]"]
-    )
-
-    def __post_init__(self, forward: Callable[..., Any] | None) -> None:
-        if self.input_types:
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any] | None = None,
+        input_types: Sequence[Type] = (),
+    ) -> None:
+        self.name = name
+        self.input_types = input_types
+        self.parameters: list[TensorValue] = []
+        self.captures: dict[int, TensorValue] = {}
+        self.literals: dict[tuple[Any, ...], TensorValue] = {}
+        self.externals: dict[External, TensorValue] = {}
+        self.seed: TensorValue | None = None
+        self.draws = 0
+        self.nodes: list[Node] = []
+        self.outputs: list[TensorValue] = []
+        self.writes: dict[int, TensorValue] = {}
+        self.context: Any = None
+        self.is_built = False
+        self._opened: list[AbstractContextManager[Any]] = []
+        if input_types:
             fronts["declare_inputs"](self)
         if forward is not None:
             with self:

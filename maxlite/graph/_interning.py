@@ -10,16 +10,18 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
+from maxlite._caches import Cache
 from maxlite.graph._node import Literal, Region, exact
 
 if TYPE_CHECKING:
+    from maxlite._caches import Cache
     from maxlite.graph._graph import Graph
-    from maxlite.graph._node import TensorValue
+from maxlite.graph._node import TensorValue
 
 MAX_REGIONS = 4_096
 """Bodies kept; the table starts afresh beyond. One takes a few kilobytes."""
 
-_regions: dict[tuple[Any, ...], Region] = {}
+_regions: Cache[tuple[Any, ...], Region] = Cache("bodies", MAX_REGIONS)
 _lock = threading.Lock()
 
 
@@ -32,9 +34,7 @@ def interned(graph: Graph) -> Region:
     """
     key = structure(graph)
     with _lock:
-        if key not in _regions and len(_regions) >= MAX_REGIONS:
-            _regions.clear()
-        return _regions.setdefault(key, Region(graph))
+        return _regions.get(key) or _regions.keep(key, Region(graph))
 
 
 def structure(graph: Graph) -> tuple[Any, ...]:

@@ -58,7 +58,7 @@ def exact(value: bool | int | float) -> tuple[type, bool | int | str]:
     return (type(value), value.hex() if isinstance(value, float) else value)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # frozen would take three times as long to make
 class Captured:
     """A leaf that is a realized array, taken as it was when it was first used."""
 
@@ -203,6 +203,8 @@ class Single(TensorValue, Node):
 
     __slots__ = ("action", "inputs", "op", "params")
 
+    index = 0
+
     @property
     def origin(self) -> Origin:
         """Itself, since it computes itself."""
@@ -248,7 +250,7 @@ def new_node(
     made: Any
     if len(specs) == 1:
         made = new_object(Single)
-        made.spec, made.index, made.number = specs[0], 0, number
+        made.spec, made.number = specs[0], number
     else:
         made = new_object(_Several)
         made._outputs = tuple(

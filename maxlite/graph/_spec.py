@@ -28,25 +28,31 @@ class Spec:
         shape: Sizes of the tensor axes; static ones are plain ints.
         mapping: Mesh and placements; a mesh of one device when not distributed.
         literal: Whether it stands for a Python number, which fits every placement.
+        is_static: Whether no size is a name.
+        is_distributed: Whether the mesh has more than one device.
     """
 
-    __slots__ = ("__weakref__", "dtype", "is_static", "literal", "mapping", "shape")
+    __slots__ = (
+        "__weakref__",
+        "dtype",
+        "is_distributed",
+        "is_static",
+        "literal",
+        "mapping",
+        "shape",
+    )
 
     dtype: DType
     shape: tuple[int | Dim, ...]
     mapping: DeviceMapping
     literal: bool
     is_static: bool
+    is_distributed: bool
 
     @property
     def rank(self) -> int:
         """Number of tensor axes."""
         return len(self.shape)
-
-    @property
-    def is_distributed(self) -> bool:
-        """Whether the mesh has more than one device."""
-        return self.mapping.mesh.num_devices > 1
 
     def with_shape(self, shape: tuple[int | Dim, ...]) -> Spec:
         """Gives the spec of the same dtype and mapping with another shape."""
@@ -76,6 +82,7 @@ def spec(
     if found is None:
         made = Spec()
         made.dtype, made.shape, made.mapping, made.literal = key
+        made.is_distributed = mapping.mesh.num_devices > 1
         made.is_static = not any(isinstance(dim, Dim) for dim in shape)
         found = _interned.setdefault(key, made)
     return found

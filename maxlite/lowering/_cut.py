@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from maxlite._caches import Cache
 from maxlite.graph._graph import Graph
 from maxlite.graph._node import Literal, Node, TensorValue
 from maxlite.lowering._program import Executable, compile_graph
@@ -88,7 +89,9 @@ def cut(graph: Graph, outputs: Sequence[TensorValue]) -> Cut:
     return Cut((*parts, wanted), leaves, nodes, list(outputs))
 
 
-_executables: dict[tuple[Any, ...], Executable] = {}
+_executables: Cache[tuple[Any, ...], Executable] = Cache(
+    "programs of blocks", MAX_EXECUTABLES
+)
 _lock = threading.RLock()
 
 
@@ -115,7 +118,5 @@ def executable_of(
         found = _executables.get(key)
         if found is None:
             found = compile_graph(program.as_graph(name), sizes)
-            if len(_executables) >= MAX_EXECUTABLES:
-                _executables.clear()
-            _executables[key] = found
+            _executables.keep(key, found)
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from maxlite._backend import put
+from maxlite._caches import Cache
 from maxlite.graph._node import exact
 from maxlite.lowering._evaluate import literal_array
 from maxlite.lowering._program import edge_sharding
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MAX_LITERALS = 10_000
 """Scalar arrays kept; the cache starts afresh beyond."""
 
-_arrays: dict[tuple[Any, ...], jax.Array] = {}
+_arrays: Cache[tuple[Any, ...], jax.Array] = Cache("numbers as arrays", MAX_LITERALS)
 
 
 def literal_argument(value: bool | int | float, spec: Spec) -> jax.Array:
@@ -37,7 +38,5 @@ def literal_argument(value: bool | int | float, spec: Spec) -> jax.Array:
     if found is None:
         mesh = spec.mapping.mesh
         found = put(literal_array(value, spec), edge_sharding(spec, mesh))
-        if len(_arrays) >= MAX_LITERALS:
-            _arrays.clear()
-        _arrays[key] = found
+        _arrays.keep(key, found)
     return found

@@ -4,7 +4,8 @@ A lazy block is recorded anew each time it runs, mostly the same way. So each ro
 its parameters and the numbers of its operands is given a number when it is first met,
 along with what planning it gives, and a leaf is numbered by its position in the block
 and its spec. Recording then looks up both at once, and the numbers of the results name
-the whole program: nothing has to be walked to find its executable.
+the whole program: nothing has to be walked to find its executable. A number is never
+given twice, so what has one keeps its meaning when a table starts afresh.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maxlite._caches import Cache
 from maxlite.graph._node import has_effects
 from maxlite.lowering._plan import plan
 
@@ -48,11 +50,11 @@ class Step:
 
 
 _counter = itertools.count(1)
-steps: dict[tuple[Any, ...], Step] = {}
+steps: Cache[tuple[Any, ...], Step] = Cache("steps", MAX_STEPS)
 """By row, parameters and numbers of the operands; not if anything is distributed."""
 
-_planned: dict[tuple[Any, ...], Step] = {}
-_leaves: dict[tuple[int, Spec], int] = {}
+_planned: Cache[tuple[Any, ...], Step] = Cache("planned steps", MAX_STEPS)
+_leaves: Cache[tuple[int, Spec], int] = Cache("leaves of blocks", MAX_STEPS)
 
 
 def step_of(op: Op, params: tuple[Any, ...], values: Sequence[TensorValue]) -> Step:
@@ -68,16 +70,14 @@ def step_of(op: Op, params: tuple[Any, ...], values: Sequence[TensorValue]) -> S
     key = (op, params, found.action, *numbers)
     step = _planned.get(key)
     if step is None:
-        if len(_planned) >= MAX_STEPS:
-            clear()
         specs = found.specs
         first, *_ = (next(_counter) for _ in (specs or (None,)))
         acts = has_effects(op, params)
         only = specs[0] if len(specs) == 1 and not acts else None
         made = Step(first, specs, only, found.action, acts)
-        step = _planned.setdefault(key, made)
+        step = _planned.keep(key, made)
     if found.action is None:
-        steps[op, params, *numbers] = step
+        steps.keep((op, params, *numbers), step)
     return step
 
 
@@ -86,13 +86,10 @@ def leaf_number(position: int, spec: Spec) -> int:
     key = (position, spec)
     found = _leaves.get(key)
     if found is None:
-        if len(_leaves) >= MAX_STEPS:
-            _leaves.clear()
-        found = _leaves.setdefault(key, next(_counter))
+        found = _leaves.keep(key, next(_counter))
     return found
 
 
-def clear() -> None:
-    """Forgets all steps; numbers are never given again, so what has one keeps it."""
-    steps.clear()
-    _planned.clear()
+def own_number() -> int:
+    """Gives a number that nothing else has or will have."""
+    return next(_counter)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from maxlite._caches import Cache
 from maxlite.graph._spec import Spec, spec
 from maxlite.sharding import DeviceMapping
 from maxlite.sharding._auto_reshard import current_region
@@ -38,7 +39,7 @@ class Plan:
     action: Action | None
 
 
-_plans: dict[tuple[Any, ...], Plan] = {}
+_plans: Cache[tuple[Any, ...], Plan] = Cache("plans of ops", MAX_PLANS)
 
 
 def plan(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
@@ -56,9 +57,7 @@ def plan(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
         found = _make(op, params, operands)
         if region is not None and found.action and found.action.moved:
             return found  # asked again next time, so that a warning is given again
-        if len(_plans) >= MAX_PLANS:
-            _plans.clear()
-        _plans[key] = found
+        _plans.keep(key, found)
     return found
 
 

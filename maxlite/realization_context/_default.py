@@ -13,10 +13,10 @@ from maxlite.realization_context._eager import (
 )
 from maxlite.realization_context._graph import GraphRealizationContext
 from maxlite.support import SetterContext
-from maxlite.tensor._context import innermost, realization_context
+from maxlite.tensor._context import enter, innermost, leave, realization_context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     Maker = Callable[[], Any]
 
@@ -115,6 +115,28 @@ def graph_context() -> GraphRealizationContext | None:
     """Gives the current context when it is a trace."""
     ctx: Any = innermost()
     return ctx if isinstance(ctx, GraphRealizationContext) else None
+
+
+def in_context(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> Any:
+    """Calls a function in the current context, or in one that is opened for it.
+
+    The same as in a block of :func:`ensure_context`, with less around it.
+    """
+    if innermost() is not None:
+        return fn(*args, **kwargs)
+    ctx = _maker()
+    if type(ctx) is not EagerRealizationContext:
+        with ctx, realization_context(ctx):
+            return fn(*args, **kwargs)
+    token = enter(ctx)
+    try:
+        result = fn(*args, **kwargs)
+    finally:
+        leave(token)
+    ctx.compute()
+    return result
 
 
 def subgraph_context() -> GraphRealizationContext | None:

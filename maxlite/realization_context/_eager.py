@@ -8,7 +8,7 @@ when they were first used, so a later write to a tensor does not leak in.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 from maxlite.executor import (
@@ -18,12 +18,21 @@ from maxlite.executor import (
 )
 from maxlite.executor._block import Block, run_block
 from maxlite.graph._graph import Graph, sized
-from maxlite.graph._node import Single, TensorValue, new_node, new_object
-from maxlite.lowering._numbers import leaf_number, step_of, steps
+from maxlite.graph._node import (
+    Captured,
+    Node,
+    Single,
+    TensorValue,
+    new_node,
+    new_object,
+    new_value,
+)
+from maxlite.lowering._numbers import leaf_number, own_number, step_of, steps
 from maxlite.realization_context._graph import GraphRealizationContext
 from maxlite.tensor._context import (
     RealizationContext,
     RealizationState,
+    innermost,
     open_contexts,
     outside,
 )
@@ -32,6 +41,8 @@ from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import jax
 
     from maxlite._op_table import Op
     from maxlite.executor import Executor
@@ -53,6 +64,7 @@ class EagerRealizationContext:
 
     Source: max.experimental.realization_context.EagerRealizationContext.
 
+    >>> from maxlite.tensor import Tensor, realization_context
     >>> ctx = EagerRealizationContext()
     >>> with ctx, realization_context(ctx):
     ...     y = Tensor([1.0]) + 1
@@ -74,6 +86,7 @@ class EagerRealizationContext:
         self.unrealized: list[ref[Tensor]] = []
         self._graph: Graph | None = None
         self._leaves: list[TensorValue] = []
+        self._arrays: list[jax.Array | None] = []
         self._numbers: dict[Number, TensorValue] = {}
         self._sources: dict[int, tuple[Tensor, TensorValue]] = {}
         self._effects: list[int] = []
@@ -131,7 +144,7 @@ class EagerRealizationContext:
             results = tuple(made)
             return results[0] if len(results) == 1 else results
         node = new_object(Single)
-        node.spec, node.index, node.number = step.only, 0, step.number
+        node.spec, node.number = step.only, step.number
         node.op, node.params, node.inputs, node.action = op, params, values, step.action
         (self._graph or self.graph).nodes.append(node)
         tensor = new_object(Tensor)
@@ -144,6 +157,8 @@ class EagerRealizationContext:
         self, op: Op, params: tuple[Any, ...], values: tuple[TensorValue, ...]
     ) -> tuple[TensorValue, ...]:
         """Records the application of an op to values of the graph."""
+        for value in values:
+            self._numbered(value)
         step = step_of(op, params, values)
         node = new_node(op, params, values, step.specs, step.action, step.number)
         self.graph.nodes.append(node)
@@ -164,31 +179,45 @@ class EagerRealizationContext:
 
     def _take(self, operand: Operand) -> TensorValue:
         """Gives the value of an operand that is not pending here."""
-        if isinstance(operand, Number):
+        if type(operand) is Number:
             found = self._numbers.get(operand)
             if found is None:
                 found = self.graph.literal(operand.value, operand._spec)
-                self._numbers[operand] = self._numbered(found)
+                self._numbers[operand] = self._numbered(found, operand._array)
             return found
-        array = operand._array
+        array: Any = operand._array
         if array is None:
             self._settle(operand)
-            array = operand._stored()
+            array = operand._array
         known = self._sources.get(id(array))
         if known is not None:
             return known[1]
-        value = self._numbered(self.graph.capture(array, operand._spec))
-        self._sources[id(array)] = (operand, value)
+        value = new_value(operand._spec, Captured(array))
+        (self._graph or self.graph).captures[id(array)] = value
+        self._numbered(value, array)
+        self._sources[id(array)] = (cast("Tensor", operand), value)
         return value
 
-    def _numbered(self, value: TensorValue) -> TensorValue:
-        """Numbers a leaf by its position among the leaves."""
-        if not value.number:
-            value.number = leaf_number(len(self._leaves), value.spec)
-            self._leaves.append(value)
+    def _numbered(
+        self, value: TensorValue, array: jax.Array | None = None
+    ) -> TensorValue:
+        """Numbers a value that has no number yet.
+
+        A leaf gets that of its position among the leaves; what was put into the graph
+        by others gets one of its own.
+        """
+        if value.number:
+            return value
+        if isinstance(value.origin, Node):
+            value.number = own_number()
+            return value
+        leaves = self._leaves
+        value.number = leaf_number(len(leaves), value.spec)
+        leaves.append(value)
+        self._arrays.append(array)
         return value
 
-    def _settle(self, tensor: Tensor) -> None:
+    def _settle(self, tensor: Any) -> None:
         """Computes a tensor that is pending in another context.
 
         Raises:
@@ -270,12 +299,19 @@ class EagerRealizationContext:
         Raises:
             TypeError: This context is the current one: its block is still open.
         """
+        return self.compute()
+
+    def compute(self) -> list[Tensor]:
+        """Computes as :meth:`realize_all` does, from synchronous code."""
         self._check_left()
         with self._lock:
             pending, block = self._block()
             if pending or block.effects:
-                with outside():
+                if innermost() is None:
                     arrays, sizes = run_block(self.executor, block)
+                else:
+                    with outside():
+                        arrays, sizes = run_block(self.executor, block)
                 for tensor, array in zip(pending, arrays, strict=True):
                     if not tensor._spec.is_static:
                         tensor._spec = sized(tensor._spec, sizes)
@@ -284,6 +320,8 @@ class EagerRealizationContext:
         return pending
 
     def _check_left(self) -> None:
+        if innermost() is None:
+            return
         if any(ctx is self for ctx in open_contexts()):
             raise TypeError(
                 "realize: the block that records this tensor is still open. Leave the "
@@ -294,26 +332,21 @@ class EagerRealizationContext:
         """Lists the pending tensors that are alive, and says what they need."""
         pending: list[Tensor] = []
         outputs: list[TensorValue] = []
-        seen: set[int] = set()
         for held in self.unrealized:
             tensor = held()
-            if tensor is not None and tensor._ctx is self and id(tensor) not in seen:
-                seen.add(id(tensor))
+            if tensor is not None and tensor._ctx is self:
                 pending.append(tensor)
-                outputs.append(self._pending_value(tensor))
-        return pending, Block(self.graph, self._leaves, outputs, self._effects)
-
-    def _pending_value(self, tensor: Tensor) -> TensorValue:
-        """Gives the value that a tensor waits for, which has a number."""
-        value = tensor._value
-        assert value is not None
-        return value if value.number else self._numbered(value)
+                value = cast("TensorValue", tensor._value)
+                outputs.append(value if value.number else self._numbered(value))
+        return pending, Block(
+            self.graph, self._leaves, self._arrays, outputs, self._effects
+        )
 
     def _forget(self) -> None:
         """Starts afresh: what was recorded is computed."""
         self._graph = None
         self.unrealized = []
-        self._leaves, self._numbers = [], {}
+        self._leaves, self._arrays, self._numbers = [], [], {}
         self._sources, self._effects = {}, []
 
     def __enter__(self) -> EagerRealizationContext:

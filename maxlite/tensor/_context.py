@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 class RealizationContext(Protocol):
     """What an op needs of the place where it is called.
 
-    Attributes:
-        graph: Where ops are recorded.
-
     Source: max.experimental.tensor.RealizationContext.
     """
 
-    graph: Graph
+    @property
+    def graph(self) -> Graph:
+        """Where ops are recorded."""
+        ...
 
     def add_source(self, tensor: Tensor) -> RealizationState:
         """Makes a realized tensor available as a value of the graph."""
@@ -100,6 +100,12 @@ _current: ContextVar[RealizationContext | None] = ContextVar(
 
 innermost = _current.get
 """Gives the current context, or None; the form that hot paths use."""
+
+enter = _current.set
+"""Makes a context the current one, and gives what :data:`leave` takes."""
+
+leave = _current.reset
+"""Makes the context current again that was so before."""
 
 _MISSING: Any = object()
 

@@ -68,7 +68,7 @@ class Described:
     @property
     def is_distributed(self) -> bool:
         """Whether the mesh has more than one device."""
-        return self._spec.mapping.mesh.num_devices > 1
+        return self._spec.is_distributed
 
     @property
     def num_shards(self) -> int:

@@ -21,6 +21,7 @@ class Number:
     __slots__ = ("_argument", "_spec", "value")
 
     _ctx = None
+    _value = None
     """A number is never pending."""
 
     def __init__(self, value: bool | int | float, spec: Spec) -> None:

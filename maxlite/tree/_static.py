@@ -7,10 +7,13 @@ may raise, or answer with something that is no bool at all.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 
 def same_static(a: Any, b: Any) -> bool:
@@ -104,3 +107,17 @@ def _is_complex(value: Any) -> bool:
 def _is_nan(value: Any) -> bool:
     # By kind, then by ``!=``: any other class may define ``!=`` as it likes.
     return isinstance(value, (float, np.generic)) and bool(value != value)
+
+
+def exact_key(static: Any) -> Hashable:
+    """Tells apart what ``==`` does not: 1 and True, 0.0 and -0.0, an edited array.
+
+    Structures match by ``==``, but two programs with statics that merely are equal can
+    be two.
+    """
+    if isinstance(static, np.ndarray):
+        array = cast("np.ndarray", static)
+        return (array.dtype.str, array.shape, array.tobytes())
+    if isinstance(static, float):
+        return (type(static), static.hex())
+    return cast("type[Any]", type(static))

@@ -18,10 +18,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from maxlite.tree._frame import Frame, make_frame
 from maxlite.tree._node import extend_path, kind_of, open_level, show_path
-from maxlite.tree._static import describe_static, difference_note, same_static
+from maxlite.tree._static import (
+    describe_static,
+    difference_note,
+    exact_key,
+    same_static,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
 _KINDS = frozenset(
     {"leaf", "static", "list", "tuple", "dict", "namedtuple", "node", "ref"}
@@ -115,6 +120,12 @@ class TreeDef:
         True
         """
         return any(part.kind == "ref" for _, part in parts(self))
+
+    @cached_property
+    def exact_statics(self) -> tuple[Hashable, ...]:
+        """Keys that tell its constants apart where ``==`` does not."""
+        statics = (part.meta for _, part in parts(self) if part.kind == "static")
+        return tuple(map(exact_key, statics))
 
     @cached_property
     def frame(self) -> Frame | None:
