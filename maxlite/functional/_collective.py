@@ -2,7 +2,8 @@
 
 They work on the shards as they are and do not look at the placements, unlike ``to``,
 which keeps the global value: gathering a replicated tensor repeats it, and adding up
-the shards of a sharded one adds different pieces.
+the shards of a sharded one adds different pieces. Like ``to``, they add up in the dtype
+of the shards, so that no more is sent.
 
 Differs from the reference: a bool is added up as the or of all, negative tensor axes
 count from the end everywhere, and a size that does not divide is refused.
@@ -92,6 +93,9 @@ def _divided(size: Any, ways: int) -> Any:
 
 
 def _gathered(piece: jax.Array, names: tuple[str, ...], axis: int | None) -> jax.Array:
+    assert axis is not None
+    if not piece.shape[axis]:
+        return piece  # XLA refuses to gather nothing
     gather = cast("Callable[..., jax.Array]", lax.all_gather)
     return gather(piece, names, axis=axis, tiled=True)
 
@@ -105,10 +109,10 @@ def _added(piece: jax.Array, names: tuple[str, ...], axis: int | None) -> jax.Ar
 
 def _scattered(piece: jax.Array, names: tuple[str, ...], axis: int | None) -> jax.Array:
     assert axis is not None
+    # A named size is a number only now.
+    size = _divided(piece.shape[axis], lax.axis_size(names))
     if piece.dtype == bool or not all(piece.shape):
         # JAX refuses to scatter these.
-        ways = lax.axis_size(names)
-        size = piece.shape[axis] // ways
         first = lax.axis_index(names) * size
         return lax.dynamic_slice_in_dim(_added(piece, names, axis), first, size, axis)
     scatter = cast("Callable[..., jax.Array]", lax.psum_scatter)
@@ -133,7 +137,7 @@ def allgather(t: Tensor, tensor_axis: int = 0, mesh_axis: MeshAxes = 0) -> Tenso
 
     Returns:
         Replicated over these mesh axes; the other placements stay. ``t`` itself when it
-        lies on one device.
+        lies on one device, where mesh axes have no names.
 
     Raises:
         TypeError: ``t`` is no Tensor.
@@ -149,9 +153,10 @@ def allgather(t: Tensor, tensor_axis: int = 0, mesh_axis: MeshAxes = 0) -> Tenso
     >>> allgather(x).placements
     (Replicated(),)
     """
-    axes = _mesh_axes("allgather", t, mesh_axis)
+    as_tensor("allgather", t, "t")
     if not t.is_distributed:
         return t
+    axes = _mesh_axes("allgather", t, mesh_axis)
     axis = normal_axis("allgather", tensor_axis, t.rank, IndexError)
     target = _with(t.mapping, axes, Replicated())
     return apply(_ALLGATHER, (t,), t.mapping, target, axes, axis)
@@ -167,7 +172,7 @@ def allreduce_sum(t: Tensor, mesh_axis: MeshAxes = 0) -> Tensor:
 
     Returns:
         Replicated over these mesh axes; the other placements stay. ``t`` itself when it
-        lies on one device.
+        lies on one device, where mesh axes have no names.
 
     Raises:
         TypeError: ``t`` is no Tensor.
@@ -182,9 +187,10 @@ def allreduce_sum(t: Tensor, mesh_axis: MeshAxes = 0) -> Tensor:
     >>> allreduce_sum(Tensor([1.0, 2.0]).to(mesh)).to_numpy().tolist()
     [2.0, 4.0]
     """
-    axes = _mesh_axes("allreduce_sum", t, mesh_axis)
+    as_tensor("allreduce_sum", t, "t")
     if not t.is_distributed:
         return t
+    axes = _mesh_axes("allreduce_sum", t, mesh_axis)
     target = _with(t.mapping, axes, Replicated())
     return apply(_ALLREDUCE_SUM, (t,), t.mapping, target, axes, None)
 
@@ -201,7 +207,7 @@ def reduce_scatter(t: Tensor, scatter_axis: int = 0, mesh_axis: MeshAxes = 0) ->
 
     Returns:
         Sharded along ``scatter_axis`` over these mesh axes; the other placements stay.
-        ``t`` itself when it lies on one device.
+        ``t`` itself when it lies on one device, where mesh axes have no names.
 
     Raises:
         TypeError: ``t`` is no Tensor.
@@ -216,9 +222,10 @@ def reduce_scatter(t: Tensor, scatter_axis: int = 0, mesh_axis: MeshAxes = 0) ->
     >>> reduce_scatter(Tensor([1.0, 2.0]).to(mesh)).placements
     (Sharded(axis=0),)
     """
-    axes = _mesh_axes("reduce_scatter", t, mesh_axis)
+    as_tensor("reduce_scatter", t, "t")
     if not t.is_distributed:
         return t
+    axes = _mesh_axes("reduce_scatter", t, mesh_axis)
     axis = normal_axis("reduce_scatter", scatter_axis, t.rank, IndexError)
     target = _with(t.mapping, axes, Sharded(axis))
     return apply(_REDUCE_SCATTER, (t,), t.mapping, target, axes, axis)
@@ -263,7 +270,6 @@ def distributed_broadcast(t: Tensor, mesh: DeviceMesh) -> Tensor:
 
 def _mesh_axes(who: str, t: Tensor, mesh_axis: MeshAxes) -> tuple[int, ...]:
     """Finds mesh axes, in mesh order."""
-    as_tensor(who, t, "t")
     axes = tuple(sorted(set(t.mesh.axis_indices(mesh_axis))))
     if not axes:
         raise ValueError(

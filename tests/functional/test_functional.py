@@ -282,6 +282,19 @@ def test_without_a_rule_results_are_unknown() -> None:
     ]
 
 
+@pytest.mark.parametrize("placements", [(S0, R), (R, S1), (S1, S0), (S0, P)])
+def test_without_a_rule_each_device_of_a_grid_runs_it(placements: Any) -> None:
+    x = Tensor(np.arange(16, dtype=np.float32).reshape(4, 4))
+    x = x.to(cpu_mesh(2, 2)).to(DeviceMapping(cpu_mesh(2, 2), placements))
+    program = compile(normalized)(TensorLayout(x.dtype, ["m", "n"], x.mapping))
+    with F.lazy():
+        pending = normalized(x)
+    want = [normalized(part).to_numpy().tolist() for part in x.local_shards]
+    for made in (normalized(x), pending, program(x)):
+        assert made.placements == (Unknown(), Unknown())
+        assert [part.to_numpy().tolist() for part in made.local_shards] == want
+
+
 @pytest.mark.parametrize(
     ("rule", "match"),
     [
