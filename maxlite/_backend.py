@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import jax
 import numpy as np
 
+from maxlite._fork import check_not_forked, devices_started
+
 if TYPE_CHECKING:
     from collections.abc import Generator
     from contextlib import AbstractContextManager
@@ -72,6 +74,7 @@ def devices(platform: str) -> list[JaxDevice]:
     True
     """
     _ask_for_simulated_devices()
+    devices_started()
     try:
         return cast("list[JaxDevice]", jax.devices(platform))
     except RuntimeError:
@@ -81,6 +84,7 @@ def devices(platform: str) -> list[JaxDevice]:
 def default_platform() -> str:
     """Names the platform that JAX prefers: an accelerator when there is one."""
     _ask_for_simulated_devices()
+    devices_started()
     return jax.default_backend()
 
 
@@ -98,6 +102,7 @@ def put(data: np.ndarray, target: JaxDevice | jax.sharding.Sharding) -> jax.Arra
     >>> put(np.array([2**40 + 5]), devices("cpu")[0]).dtype.name
     'int64'
     """
+    check_not_forked()
     native = data.dtype.newbyteorder("=")
     source = np.ascontiguousarray(data, dtype=native)
     # A shard may begin anywhere in the data, so those over a mesh are always moved.
@@ -116,6 +121,7 @@ def place(array: jax.Array, target: JaxDevice | jax.sharding.Sharding) -> jax.Ar
     What lies on a device already may be shared with the result, which both then know:
     see :func:`is_lent`.
     """
+    check_not_forked()
     with x64():
         placed = cast("jax.Array", jax.device_put(array, target))
     if placed is not array:
@@ -142,6 +148,7 @@ def row_major(array: jax.Array) -> jax.Array:
 
 def copy_in_place(array: jax.Array) -> jax.Array:
     """Copies an array to memory of its own, where it lies."""
+    check_not_forked()
     if not array.size:  # a jitted copy of nothing would lose its sharding
         return put(np.zeros(array.shape, array.dtype), array.sharding)
     with lowering_scope():

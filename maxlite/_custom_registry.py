@@ -11,12 +11,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from maxlite.dtype import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from maxlite.sharding._assignment import Rule
+
+    Extensions = str | Path | Sequence[str | Path] | None
 
 Parameter = bool | int | float | str | DType
 """What a parameter of a custom function may be."""
@@ -51,63 +56,13 @@ class Declaration:
 _declared: dict[str, Declaration] = {}
 
 
-@overload
-def declare(
-    name: str, fn: Function, *, inplace: Iterable[int] = (), rule: Rule | None = None
-) -> Function: ...
-
-
-@overload
-def declare(
-    name: str, fn: None = None, *, inplace: Iterable[int] = (), rule: Rule | None = None
-) -> Callable[[Function], Function]: ...
-
-
-def declare(
+def declare_function(
     name: str,
-    fn: Function | None = None,
-    *,
-    inplace: Iterable[int] = (),
-    rule: Rule | None = None,
+    fn: Function | None,
+    inplace: Iterable[int],
+    rule: Rule | None,
 ) -> Function | Callable[[Function], Function]:
-    """Declares a function that ``F.custom`` and ``F.inplace_custom`` call by name.
-
-    It may be declared by a call, or by a decorator without ``fn``. A name that is
-    declared again means the new function from then on; programs that were recorded
-    before keep theirs.
-
-    Args:
-        name: What it is called.
-        fn: ``fn(*arrays, **parameters)``: takes JAX arrays, and parameters as keywords,
-            which are static. It returns one array or several and must be pure: it is
-            traced by JAX, with 64-bit types on.
-        inplace: Positions of the operands that are written. ``fn`` returns their new
-            values, of the same dtype and shape, in this order and before its results.
-        rule: ``rule(operands, parameters, n)``: placement rows for a mesh axis of size
-            ``n``, written operands among the results as well. Each device runs ``fn``
-            on its shards as a row says. None: every operand must be whole.
-
-    Returns:
-        ``fn``, unchanged.
-
-    Raises:
-        TypeError: ``name`` is no string, ``fn`` or ``rule`` cannot be called, or
-            ``inplace`` holds something else than ints.
-        ValueError: ``name`` is empty, or a position is negative or named twice.
-
-    Source: ours, in place of the Mojo packages of the reference.
-
-    >>> from maxlite import functional as F
-    >>> from maxlite.driver import CPU
-    >>> from maxlite.tensor import Tensor
-    >>> @declare("plus")
-    ... def plus(x, *, amount):
-    ...     return x + amount
-    >>> x = Tensor([1.0, 2.0])
-    >>> (y,) = F.custom("plus", CPU(), [x], [x.type], parameters={"amount": 3})
-    >>> y.to_numpy().tolist()
-    [4.0, 5.0]
-    """
+    """Declares a function, or makes a decorator; see ``maxlite.custom.declare``."""
     _check_name(name)
     positions = _checked_positions(name, inplace)
     if rule is not None:
@@ -115,6 +70,20 @@ def declare(
     if fn is None:
         return lambda fn: _declare(name, fn, positions, rule)
     return _declare(name, fn, positions, rule)
+
+
+def check_no_extensions(who: str, name: str, extensions: Extensions) -> None:
+    """Refuses packages of Mojo kernels.
+
+    Raises:
+        NotImplementedError: There is one.
+    """
+    if extensions:
+        raise NotImplementedError(
+            f"{who}: packages of Mojo kernels cannot be loaded, got custom_extensions "
+            f"for {name!r}. Write the kernel in JAX or Pallas, declare it with "
+            "maxlite.custom.declare, and leave custom_extensions out."
+        )
 
 
 def declared(who: str, name: str) -> Declaration:

@@ -24,6 +24,7 @@ ROOMS = [
     "_frames",
     "_signals",
     "_jax_compat",
+    "_fork",
     "_backend",
     "_caches",
     "support",

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from itertools import combinations, repeat
 from typing import TYPE_CHECKING
 
-from maxlite._custom_registry import as_statics, declared
+from maxlite._custom_registry import as_statics, check_no_extensions, declared
 from maxlite._op_table import front
 from maxlite.driver import Device
 from maxlite.dtype import DType
@@ -38,25 +38,17 @@ from maxlite.tensor._context import innermost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
-    from maxlite._custom_registry import Declaration, Parameter, Static
+    from maxlite._custom_registry import Declaration, Extensions, Parameter, Static
     from maxlite.functional._custom_rows import ArrayType
     from maxlite.graph import Dim
     from maxlite.tensor._tensor import Tensor
-
-    Extensions = str | Path | Sequence[str | Path] | None
 
 # What a call states ------------------------------------------------------------------
 
 
 def _declaration(who: str, name: str, extensions: Extensions) -> Declaration:
-    if extensions:
-        raise NotImplementedError(
-            f"{who}: packages of Mojo kernels cannot be loaded, got custom_extensions "
-            f"for {name!r}. Write the kernel in JAX or Pallas, declare it with "
-            "maxlite.custom.declare, and leave custom_extensions out."
-        )
+    check_no_extensions(who, name, extensions)
     return declared(who, name)
 
 
@@ -113,6 +105,15 @@ def _result_type(where: str, stated: object, device: DeviceRef) -> ArrayType:
     return stated.dtype, compact_shape(stated.shape)
 
 
+def with_known_sizes(operands: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Computes pending operands of eager code, whose values may tell a size."""
+    if innermost() is None:
+        for x in operands:
+            if not x._spec.is_static:
+                x._stored()
+    return operands
+
+
 def _numbered(
     declaration: Declaration,
     statics: tuple[Static, ...],
@@ -122,9 +123,7 @@ def _numbered(
     """Replaces names of sizes in what is stated, where the operands have none."""
     if not any(symbols_of(shape) for _, shape in results):
         return results
-    if innermost() is None:
-        for x in operands:
-            x._stored()  # a size that only values tell is known then
+    with_known_sizes(operands)
     if not all(x._spec.is_static for x in operands):
         return results
     described = tuple((x.dtype, x._spec.shape) for x in operands)

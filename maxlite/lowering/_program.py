@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from maxlite._backend import lowering_scope, place, put
+from maxlite._fork import check_not_forked, refuse_after_fork
 from maxlite._jax_compat import direct_call
 from maxlite.driver import CPU
 from maxlite.graph._dim import Dim
@@ -114,7 +115,7 @@ def check_divisible(who: str, spec: Spec, sizes: Mapping[str, Any]) -> None:
             )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class Executable:
     """A compiled program at one set of sizes.
 
@@ -146,6 +147,7 @@ class Executable:
         self.call = self._first_call
         moves = self.in_moves or self.out_moves
         self.is_direct = not (moves or self.empty or self.written)
+        refuse_after_fork(self)
 
     def _first_call(self, *arrays: jax.Array) -> Sequence[jax.Array]:
         results = self._watched(self.compiled)(*arrays)
@@ -185,7 +187,9 @@ def compile_graph(
 
     Raises:
         ValueError: A sharded size does not divide.
+        RuntimeError: The process was forked after JAX had started.
     """
+    check_not_forked()
     sizes = complete_sizes(graph, sizes)
     mesh = program_mesh(graph)
     for i, value in enumerate(graph.parameters):
