@@ -20,5 +20,15 @@ def levels_to_user() -> int:
     return level
 
 
+def user_line() -> str:
+    """Tells where the first frame outside of the package is, as ``file:line``."""
+    frame = inspect.currentframe()
+    while frame is not None and _is_ours(str(frame.f_globals.get("__name__", ""))):
+        frame = frame.f_back
+    if frame is None:
+        return "unknown"
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == _PACKAGE

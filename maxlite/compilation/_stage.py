@@ -18,6 +18,7 @@ from maxlite.compilation._warnings import warn_of_large_captures
 from maxlite.graph import Graph, TensorValue
 from maxlite.lowering import stablehlo_text
 from maxlite.realization_context import GraphRealizationContext
+from maxlite.support import Unique
 from maxlite.tensor._context import realization_context
 from maxlite.tensor._tensor import Tensor
 from maxlite.tree import TreeDef, flatten, unflatten
@@ -33,7 +34,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class StagedGraph(Generic[P, R]):
+class StagedGraph(Unique, Generic[P, R]):
     """A function recorded as a program, with the trees of its arguments and results.
 
     Making one runs ``fn`` exactly once, on traced tensors. Printing shows the StableHLO

@@ -17,6 +17,7 @@ from maxlite.executor._compute import array_of
 from maxlite.graph._dim import Dim
 from maxlite.graph._node import Literal
 from maxlite.lowering._cut import cut
+from maxlite.lowering._numbers import line_of
 from maxlite.lowering._rebind import solve_sizes
 from maxlite.lowering._shards import join_arrays, split_array
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 Sizes = Mapping[str, int]
 NO_SIZES: Sizes = MappingProxyType({})
+
+MOST_LINES = 10
+"""Ops that the note of an error names."""
 
 
 @dataclass(slots=True, eq=False)  # frozen would take three times as long to make
@@ -48,8 +52,27 @@ class Block:
     graph: Graph
     leaves: Sequence[TensorValue]
     arrays: Sequence[jax.Array | None]
-    outputs: Sequence[TensorValue]
+    outputs: list[TensorValue]
     effects: Sequence[int]
+
+    def story(self) -> str:
+        """Tells which ops are computed, and the lines where they were first met."""
+        nodes = self.graph.live_nodes(self.outputs)
+        lines = [
+            f"  {node.op.name} ({line_of(node.outputs[0])})"
+            for node in nodes
+            if node.outputs
+        ]
+        left = len(lines) - MOST_LINES
+        shown = lines[-MOST_LINES:]
+        return "\n".join(
+            [
+                f"{self.graph.name}: a block of {len(nodes)} ops failed, and its tensors "
+                "are still pending. The ops, and where such ones were first met:",
+                *([f"  ... {left} others before"] if left > 0 else []),
+                *shown,
+            ]
+        )
 
     def finished(self) -> tuple[Graph, list[TensorValue]]:
         """Cuts out what is wanted.

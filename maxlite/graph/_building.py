@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from maxlite._op_table import fronts
 from maxlite.graph._type import BufferType
 from maxlite.graph._value_operators import Value
+from maxlite.support import Unique
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -94,12 +95,14 @@ class _Current:
         return fronts["current_graph"]()
 
 
-class Building:
+class Building(Unique):
     """What a user does with a graph: open it, and say what it gives.
 
     ``with graph: ...`` opens it: functions of ``maxlite.graph.ops`` and operators on
     values are recorded into it, and so are functions on tensors.
     """
+
+    _instead = "Compile it; a compiled callable can be pickled, and saved as a file"
 
     _opened: list[AbstractContextManager[Any]]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maxlite._op_table import fronts
 from maxlite.graph._building import BufferValue, Building, buffer_of
 from maxlite.graph._dim import Dim
+from maxlite.graph._listing import listing
 from maxlite.graph._node import (
     Captured,
     External,
@@ -95,10 +96,7 @@ class Graph(Building):
                 self.output(*([] if given is None else given if several else [given]))
 
     def __repr__(self) -> str:
-        return (
-            f"Graph({self.name!r}, {len(self.parameters)} parameters, "
-            f"{len(self.nodes)} nodes, {len(self.outputs)} outputs)"
-        )
+        return listing(self)
 
     def add_parameter(self, spec: Spec, *, mutable: bool = False) -> TensorValue:
         """Adds a leaf that the caller passes."""

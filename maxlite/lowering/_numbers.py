@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from maxlite._caches import Cache
+from maxlite._frames import user_line
 from maxlite.graph._node import has_effects
 from maxlite.lowering._plan import plan
 
@@ -54,6 +55,7 @@ steps: Cache[tuple[Any, ...], Step] = Cache("steps", MAX_STEPS)
 """By row, parameters and numbers of the operands; not if anything is distributed."""
 
 _planned: Cache[tuple[Any, ...], Step] = Cache("planned steps", MAX_STEPS)
+_lines: Cache[int, str] = Cache("lines of steps", MAX_STEPS)
 _leaves: Cache[tuple[int, Spec], int] = Cache("leaves of blocks", MAX_STEPS)
 
 
@@ -76,9 +78,15 @@ def step_of(op: Op, params: tuple[Any, ...], values: Sequence[TensorValue]) -> S
         only = specs[0] if len(specs) == 1 and not acts else None
         made = Step(first, specs, only, found.action, acts)
         step = _planned.keep(key, made)
+        _lines.keep(step.number, user_line())
     if found.action is None:
         steps.keep((op, params, *numbers), step)
     return step
+
+
+def line_of(value: TensorValue) -> str:
+    """Tells on which line of the user a value was first computed this way."""
+    return _lines.get(value.number, "unknown")
 
 
 def leaf_number(position: int, spec: Spec) -> int:

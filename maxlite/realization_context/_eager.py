@@ -16,7 +16,7 @@ from maxlite.executor import (
     InterpreterExecutor,
     default_executor,
 )
-from maxlite.executor._block import Block, run_block
+from maxlite.executor._block import Block, Sizes, run_block
 from maxlite.graph._graph import Graph, sized
 from maxlite.graph._node import (
     Captured,
@@ -29,6 +29,7 @@ from maxlite.graph._node import (
 )
 from maxlite.lowering._numbers import leaf_number, own_number, step_of, steps
 from maxlite.realization_context._graph import GraphRealizationContext
+from maxlite.support import Unique
 from maxlite.tensor._context import (
     RealizationContext,
     RealizationState,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     Operand = Tensor | Number
 
 
-class EagerRealizationContext:
+class EagerRealizationContext(Unique):
     """Records ops and computes the live results when its block ends.
 
     ``with ctx, realization_context(ctx): ...`` opens it: the context is made current
@@ -73,6 +74,8 @@ class EagerRealizationContext:
     >>> y.real
     True
     """
+
+    _instead = "Pickle the tensors, which computes them"
 
     signal_buffers: list[Any] | None = None
     """Always None: XLA synchronizes collectives by itself."""
@@ -96,7 +99,16 @@ class EagerRealizationContext:
 
     @property
     def graph(self) -> Graph:
-        """What was recorded since the context last computed; printing shows it."""
+        """What was recorded since the context last computed.
+
+        Its outputs are the pending tensors that are alive. ``repr`` lists the ops, and
+        ``str`` writes the StableHLO.
+        """
+        graph = self._recorded()
+        graph.outputs = self._block()[1].outputs
+        return graph
+
+    def _recorded(self) -> Graph:
         if self._graph is None:
             self._graph = Graph("main")
         return self._graph
@@ -146,7 +158,7 @@ class EagerRealizationContext:
         node = new_object(Single)
         node.spec, node.number = step.only, step.number
         node.op, node.params, node.inputs, node.action = op, params, values, step.action
-        (self._graph or self.graph).nodes.append(node)
+        (self._graph or self._recorded()).nodes.append(node)
         tensor = new_object(Tensor)
         tensor._spec, tensor._array = step.only, None
         tensor._value, tensor._ctx = node, self
@@ -161,7 +173,7 @@ class EagerRealizationContext:
             self._numbered(value)
         step = step_of(op, params, values)
         node = new_node(op, params, values, step.specs, step.action, step.number)
-        self.graph.nodes.append(node)
+        self._recorded().nodes.append(node)
         if step.has_effects:
             self._effects.append(step.number)
         return node.outputs
@@ -182,7 +194,7 @@ class EagerRealizationContext:
         if type(operand) is Number:
             found = self._numbers.get(operand)
             if found is None:
-                found = self.graph.literal(operand.value, operand._spec)
+                found = self._recorded().literal(operand.value, operand._spec)
                 self._numbers[operand] = self._numbered(found, operand._array)
             return found
         array: Any = operand._array
@@ -193,7 +205,7 @@ class EagerRealizationContext:
         if known is not None:
             return known[1]
         value = new_value(operand._spec, Captured(array))
-        (self._graph or self.graph).captures[id(array)] = value
+        (self._graph or self._recorded()).captures[id(array)] = value
         self._numbered(value, array)
         self._sources[id(array)] = (cast("Tensor", operand), value)
         return value
@@ -307,17 +319,23 @@ class EagerRealizationContext:
         with self._lock:
             pending, block = self._block()
             if pending or block.effects:
-                if innermost() is None:
-                    arrays, sizes = run_block(self.executor, block)
-                else:
-                    with outside():
-                        arrays, sizes = run_block(self.executor, block)
+                arrays, sizes = self._run(block)
                 for tensor, array in zip(pending, arrays, strict=True):
                     if not tensor._spec.is_static:
                         tensor._spec = sized(tensor._spec, sizes)
                     tensor._array, tensor._value, tensor._ctx = array, None, None
             self._forget()
         return pending
+
+    def _run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
+        try:
+            if innermost() is None:
+                return run_block(self.executor, block)
+            with outside():
+                return run_block(self.executor, block)
+        except Exception as error:
+            error.add_note(block.story())
+            raise
 
     def _check_left(self) -> None:
         if innermost() is None:
@@ -339,7 +357,7 @@ class EagerRealizationContext:
                 value = cast("TensorValue", tensor._value)
                 outputs.append(value if value.number else self._numbered(value))
         return pending, Block(
-            self.graph, self._leaves, self._arrays, outputs, self._effects
+            self._recorded(), self._leaves, self._arrays, outputs, self._effects
         )
 
     def _forget(self) -> None:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from maxlite.graph._node import External, Parameter
+from maxlite.support import Unique
 from maxlite.tensor._context import RealizationState, outside
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from maxlite.sharding import DeviceMapping
 
 
-class GraphRealizationContext:
+class GraphRealizationContext(Unique):
     """Records into a graph that somebody else compiles.
 
     Real tensors become hidden inputs with the value they have now; results are never
