@@ -11,7 +11,7 @@ Two kinds of scope serve the whole package:
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ContextDecorator
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class SetterContext(AbstractContextManager[_T]):
         self._restore(self._previous)
 
 
-class _ValueForBlock(AbstractContextManager[_T]):
+class _ValueForBlock(AbstractContextManager[_T], ContextDecorator):
     """A context variable with another value; for one block."""
 
     __slots__ = ("_token", "_value", "_var")
@@ -94,6 +94,10 @@ class _ValueForBlock(AbstractContextManager[_T]):
     def __init__(self, var: ContextVar[_T], value: _T) -> None:
         self._var, self._value = var, value
 
+    def _recreate_cm(self) -> _ValueForBlock[_T]:
+        """Makes one for each call of a function that it decorates."""
+        return _ValueForBlock(self._var, self._value)
+
     def __enter__(self) -> _T:
         self._token = self._var.set(self._value)
         return self._value
@@ -102,7 +106,7 @@ class _ValueForBlock(AbstractContextManager[_T]):
         self._var.reset(self._token)
 
 
-def contextvar_context(var: ContextVar[_T], value: _T) -> AbstractContextManager[_T]:
+def contextvar_context(var: ContextVar[_T], value: _T) -> _ValueForBlock[_T]:
     """Gives a context variable another value for one block.
 
     Args:

@@ -49,7 +49,12 @@ def test_a_graph_is_built_printed_and_run() -> None:
     text = str(graph)
     for part in ("@main", "stablehlo.add", '"input1"', '"output1"'):
         assert part in text
-    assert repr(graph) == "Graph('main', 2 parameters, 2 nodes, 2 outputs)"
+    first, *lines = repr(graph).splitlines()
+    assert first == "Graph 'main': 2 inputs, 2 ops, 2 outputs"
+    assert [line.split(":")[0] for line in lines] == [
+        *("  %0", "  %1", "  %2 = add(%0, %1)", "  %3 = mul(%2, 2)"),
+        "  return %3, %0",
+    ]
 
 
 @pytest.mark.parametrize(
