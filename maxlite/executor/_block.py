@@ -67,8 +67,8 @@ class Block:
         shown = lines[-MOST_LINES:]
         return "\n".join(
             [
-                f"{self.graph.name}: a block of {len(nodes)} ops failed, and its tensors "
-                "are still pending. The ops, and where such ones were first met:",
+                f"{self.graph.name}: a block of {len(nodes)} ops failed, and its "
+                "tensors are still pending. The ops, and where such ones were first met:",
                 *([f"  ... {left} others before"] if left > 0 else []),
                 *shown,
             ]
