@@ -2,13 +2,17 @@
 
 A process that is forked before JAX has started its devices is as good as a new one. One
 that is forked later can read what it has, and nothing else: what would hang is refused.
+So what is being computed while a process forks is waited for.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
 from typing import Any, NoReturn, Protocol
+
+import jax
 
 
 class Program(Protocol):
@@ -60,6 +64,14 @@ def _refuse(*_: Any) -> NoReturn:
     )
 
 
+def _before_fork() -> None:
+    if not _state.is_started or _state.is_forked:
+        return
+    for array in jax.live_arrays():
+        with suppress(Exception):  # it was deleted, or could not be computed
+            array.block_until_ready()
+
+
 def _after_fork() -> None:
     if not _state.is_started:
         return
@@ -69,4 +81,4 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -6,10 +6,10 @@ with parameters, and buffers, one per device.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from maxlite._backend import lend, place
 from maxlite.driver import Buffer
@@ -18,7 +18,7 @@ from maxlite.graph._dim import Dim
 from maxlite.graph._node import Literal
 from maxlite.lowering._cut import cut
 from maxlite.lowering._numbers import line_of
-from maxlite.lowering._rebind import solve_sizes
+from maxlite.lowering._rebind import check_size, solve_sizes
 from maxlite.lowering._shards import join_arrays, split_array
 
 if TYPE_CHECKING:
@@ -92,19 +92,32 @@ def run_block(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Si
         Stored arrays in the order of the outputs, and what symbols stand for.
 
     Raises:
-        ValueError: The executor gave too few or too many buffers, or one that is not
-            what the graph says.
+        TypeError: The executor gave something else than a list of buffers.
+        ValueError: It gave too few or too many, or one that is not what the graph says.
     """
-    if isinstance(executor, ArrayExecutor):
+    if isinstance(executor, ArrayExecutor) and executor.takes_arrays:
         return executor.run(block)
     graph, leaves = block.finished()
     inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec.mapping)]
-    buffers = list(executor.execute(graph, inputs))
-    return arrays_of(type(executor).__name__, graph.outputs, buffers)
+    who, buffers = type(executor).__name__, executor.execute(graph, inputs)
+    if not isinstance(cast("object", buffers), Iterable):
+        raise TypeError(
+            f"{who}: execute must return a list of Buffers, got "
+            f"{type(buffers).__name__}. Return one per output of the graph."
+        )
+    return arrays_of(who, graph.outputs, list(buffers))
 
 
 class ArrayExecutor:
-    """What our executors share: they run blocks on arrays, without any buffers."""
+    """What our executors share: they run blocks on arrays, without any buffers.
+
+    One of the user's that extends ``execute`` is asked through it, like any other.
+    """
+
+    takes_arrays = True
+
+    def __init_subclass__(cls) -> None:
+        cls.takes_arrays = cls.execute is ArrayExecutor.execute
 
     def run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
         """Computes a block: stored arrays, and what symbols stand for."""
@@ -149,37 +162,58 @@ def arrays_of(
     """Joins buffers to stored arrays; the inverse of :func:`buffers_of`.
 
     Raises:
-        ValueError: There is not one per device of each value, or one does not fit.
+        TypeError: Something is no Buffer.
+        ValueError: There is not one per device of each value, one does not fit, or two
+            sizes are not the same though they have one name.
     """
     ways = [value.spec.mapping.mesh.num_devices for value in values]
-    if len(buffers) != sum(ways):
-        raise ValueError(
-            f"{who}: there must be {sum(ways)} {what} buffers, got {len(buffers)}. "
-            f"Give one per {what} of the graph, and per device of a distributed one."
-        )
+    _check_buffers(who, what, buffers, sum(ways))
     arrays: list[jax.Array] = []
     equations: list[tuple[Any, Any]] = []
     first = 0
     for i, (value, count) in enumerate(zip(values, ways, strict=True)):
+        described = value.spec
         shards = [b.to_jax() for b in buffers[first : first + count]]
         first += count
-        array = join_arrays(who, shards, value.spec.mapping)
-        hidden = len(value.spec.mapping.hidden_sizes)
-        _check_fits(who, f"{what} {i}", value.spec, array, array.shape[hidden:])
-        equations += zip(value.spec.shape, array.shape[hidden:], strict=True)
+        for shard in shards:
+            if shard.ndim != described.rank:
+                raise _misfit(who, f"{what} {i}", described, shard, shard.shape)
+        array = join_arrays(who, shards, described.mapping)
+        shape = array.shape[len(described.mapping.hidden_sizes) :]
+        if array.dtype != described.dtype.to_jax() or any(
+            not isinstance(want, Dim) and want != got
+            for want, got in zip(described.shape, shape, strict=True)
+        ):
+            raise _misfit(who, f"{what} {i}", described, array, shape)
+        equations += zip(described.shape, shape, strict=True)
         arrays.append(array)
-    return arrays, solve_sizes(equations, {})
+    sizes = solve_sizes(equations, {})
+    for dim, size in equations:
+        if isinstance(dim, Dim) and sizes.keys() >= {p.name for p in dim.parameters}:
+            check_size(who, dim, size, sizes)
+    return arrays, sizes
 
 
-def _check_fits(
-    who: str, what: str, described: Spec, array: jax.Array, shape: tuple[int, ...]
+def _check_buffers(
+    who: str, what: str, buffers: Sequence[Buffer], wanted: int
 ) -> None:
-    fits = len(shape) == described.rank and all(
-        isinstance(want, Dim) or want == got
-        for want, got in zip(described.shape, shape, strict=True)
-    )
-    if array.dtype != described.dtype.to_jax() or not fits:
+    for buffer in buffers:
+        if not isinstance(cast("object", buffer), Buffer):
+            raise TypeError(
+                f"{who}: each {what} must be a Buffer, got {type(buffer).__name__}. "
+                "Use Buffer.from_numpy or Buffer.from_dlpack."
+            )
+    if len(buffers) != wanted:
         raise ValueError(
-            f"{who}: {what} must be {described!r}, got {array.dtype.name}"
-            f"{list(shape)}. Give what the graph says."
+            f"{who}: there must be {wanted} {what} buffers, got {len(buffers)}. "
+            f"Give one per {what} of the graph, and per device of a distributed one."
         )
+
+
+def _misfit(
+    who: str, what: str, described: Spec, array: jax.Array, shape: tuple[int, ...]
+) -> ValueError:
+    return ValueError(
+        f"{who}: {what} must be {described!r}, got {array.dtype.name}{list(shape)}. "
+        "Give what the graph says."
+    )

@@ -89,4 +89,5 @@ def _set(executor: Executor) -> None:
     global _default
     with _lock:
         _default = executor
-        policy.set("executor", not isinstance(executor, ArrayExecutor))
+        ours = isinstance(executor, ArrayExecutor) and executor.takes_arrays
+        policy.set("executor", not ours)

@@ -8,6 +8,7 @@ error reaches whoever reads the values.
 
 from __future__ import annotations
 
+import atexit
 import os
 import queue
 import threading
@@ -89,8 +90,7 @@ class JitExecutor(ArrayExecutor):
             Whether it is.
         """
         done = threading.Event()
-        _background.submit(done.set)
-        return done.wait(timeout)
+        return _background.submit(done.set) and done.wait(timeout)
 
     def _compile_later(self, block: Block, key: tuple[Any, ...]) -> None:
         if key in self._waiting:
@@ -123,9 +123,12 @@ class _Background:
         self._queue: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._is_stopped = False
 
-    def submit(self, work: Callable[[], object]) -> None:
-        """Adds work, which must not raise."""
+    def submit(self, work: Callable[[], object]) -> bool:
+        """Adds work, which must not raise; False when the process is ending."""
+        if self._is_stopped:
+            return False
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -133,12 +136,24 @@ class _Background:
                 )
                 self._thread.start()
         self._queue.put(work)
+        return True
+
+    def stop(self) -> None:
+        """Waits for the work at hand, and forgets what waits.
+
+        A thread that compiles while the process ends would abort it.
+        """
+        self._is_stopped = True
+        if self._thread is not None:
+            self._queue.put(lambda: None)
+            self._thread.join()
 
     def _work(self) -> None:
-        while True:
+        while not self._is_stopped:
             self._queue.get()()
 
 
 _background = _Background()
+atexit.register(_background.stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_background.reset)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from maxlite._caches import Cache
+from maxlite._fork import check_not_forked
 from maxlite.graph._graph import Graph
 from maxlite.graph._node import Literal, Node, TensorValue
 from maxlite.lowering._program import Executable, compile_graph
@@ -114,6 +115,7 @@ def executable_of(
     found = _executables.get(key)
     if found is not None:
         return found
+    check_not_forked()  # whoever held the lock may be missing in this process
     with _lock:
         found = _executables.get(key)
         if found is None:

@@ -10,7 +10,7 @@ given twice, so what has one keeps its meaning when a table starts afresh.
 
 from __future__ import annotations
 
-import itertools
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,8 @@ class Step:
     has_effects: bool
 
 
-_counter = itertools.count(1)
+_lock = threading.Lock()
+_last = 0
 steps: Cache[tuple[Any, ...], Step] = Cache("steps", MAX_STEPS)
 """By row, parameters and numbers of the operands; not if anything is distributed."""
 
@@ -73,7 +74,7 @@ def step_of(op: Op, params: tuple[Any, ...], values: Sequence[TensorValue]) -> S
     step = _planned.get(key)
     if step is None:
         specs = found.specs
-        first, *_ = (next(_counter) for _ in (specs or (None,)))
+        first = _new_numbers(len(specs) or 1)
         acts = has_effects(op, params)
         only = specs[0] if len(specs) == 1 and not acts else None
         made = Step(first, specs, only, found.action, acts)
@@ -94,10 +95,19 @@ def leaf_number(position: int, spec: Spec) -> int:
     key = (position, spec)
     found = _leaves.get(key)
     if found is None:
-        found = _leaves.keep(key, next(_counter))
+        found = _leaves.keep(key, _new_numbers(1))
     return found
 
 
 def own_number() -> int:
     """Gives a number that nothing else has or will have."""
-    return next(_counter)
+    return _new_numbers(1)
+
+
+def _new_numbers(count: int) -> int:
+    """Takes numbers that follow each other; no other thread gets one in between."""
+    global _last
+    with _lock:
+        first = _last + 1
+        _last += count
+    return first

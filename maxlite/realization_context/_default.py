@@ -13,7 +13,7 @@ from maxlite.realization_context._eager import (
 )
 from maxlite.realization_context._graph import GraphRealizationContext
 from maxlite.support import SetterContext
-from maxlite.tensor._context import enter, innermost, leave, realization_context
+from maxlite.tensor._context import enter, innermost, realization_context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -130,11 +130,11 @@ def in_context(
     if type(ctx) is not EagerRealizationContext:
         with ctx, realization_context(ctx):
             return fn(*args, **kwargs)
-    token = enter(ctx)
     try:
+        enter(ctx)
         result = fn(*args, **kwargs)
     finally:
-        leave(token)
+        enter(None)  # an interrupt may have lost the token that leave takes
     ctx.compute()
     return result
 

@@ -11,15 +11,18 @@ import threading
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
+from maxlite._fork import check_not_forked
 from maxlite.executor import (
     CompilingExecutor,
     InterpreterExecutor,
     default_executor,
 )
 from maxlite.executor._block import Block, Sizes, run_block
+from maxlite.executor._compute import array_of
 from maxlite.graph._graph import Graph, sized
 from maxlite.graph._node import (
     Captured,
+    External,
     Node,
     Single,
     TensorValue,
@@ -173,9 +176,11 @@ class EagerRealizationContext(Unique):
             self._numbered(value)
         step = step_of(op, params, values)
         node = new_node(op, params, values, step.specs, step.action, step.number)
-        self._recorded().nodes.append(node)
+        nodes = self._recorded().nodes
+        # With no call in between, so that no interrupt comes in between; see _numbered.
+        nodes += [node]
         if step.has_effects:
-            self._effects.append(step.number)
+            self._effects += [step.number]
         return node.outputs
 
     def value_of(self, operand: Operand) -> TensorValue:
@@ -223,10 +228,15 @@ class EagerRealizationContext(Unique):
         if isinstance(value.origin, Node):
             value.number = own_number()
             return value
-        leaves = self._leaves
-        value.number = leaf_number(len(leaves), value.spec)
-        leaves.append(value)
-        self._arrays.append(array)
+        if array is None and not isinstance(value.origin, External):
+            array = array_of(value)
+        leaves, arrays = self._leaves, self._arrays
+        number = leaf_number(len(leaves), value.spec)
+        # An interrupt comes behind a call, and would leave one list longer than the
+        # other, or a number without a position; so there are no calls from here on.
+        leaves += [value]
+        arrays += [array]
+        value.number = number
         return value
 
     def _settle(self, tensor: Any) -> None:
@@ -315,7 +325,9 @@ class EagerRealizationContext(Unique):
 
     def compute(self) -> list[Tensor]:
         """Computes as :meth:`realize_all` does, from synchronous code."""
-        self._check_left()
+        check_not_forked()  # whoever held the lock may be missing in this process
+        if innermost() is not None:
+            self._check_left()
         with self._lock:
             pending, block = self._block()
             if pending or block.effects:
@@ -338,8 +350,6 @@ class EagerRealizationContext(Unique):
             raise
 
     def _check_left(self) -> None:
-        if innermost() is None:
-            return
         if any(ctx is self for ctx in open_contexts()):
             raise TypeError(
                 "realize: the block that records this tensor is still open. Leave the "
