@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from maxlite.graph._graph import Graph
     from maxlite.graph._node import TensorValue
     from maxlite.graph._spec import Spec
-    from maxlite.sharding import DeviceMapping
 
 Sizes = Mapping[str, int]
 NO_SIZES: Sizes = MappingProxyType({})
@@ -68,7 +67,7 @@ class Block:
         return "\n".join(
             [
                 f"{self.graph.name}: a block of {len(nodes)} ops failed, and its "
-                "tensors are still pending. The ops, and where such ones were first met:",
+                "tensors are still pending. Its ops, and where such were first met:",
                 *([f"  ... {left} others before"] if left > 0 else []),
                 *shown,
             ]
@@ -98,7 +97,7 @@ def run_block(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Si
     if isinstance(executor, ArrayExecutor):
         return executor.run(block)
     graph, leaves = block.finished()
-    inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec.mapping)]
+    inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec)]
     buffers = list(executor.execute(graph, inputs))
     return arrays_of(type(executor).__name__, graph.outputs, buffers)
 
@@ -121,7 +120,7 @@ class ArrayExecutor:
         return [
             buffer
             for value, array in zip(graph.results, results, strict=True)
-            for buffer in buffers_of(array, value.spec.mapping)
+            for buffer in buffers_of(array, value.spec)
         ]
 
     def run_graph(
@@ -131,9 +130,12 @@ class ArrayExecutor:
         raise NotImplementedError
 
 
-def buffers_of(array: jax.Array, mapping: DeviceMapping) -> list[Buffer]:
+def buffers_of(array: jax.Array, described: Spec) -> list[Buffer]:
     """Makes one buffer per device of a stored array; the memory is shared."""
-    shards = split_array(array, mapping)
+    mapping = described.mapping
+    hidden = len(mapping.hidden_sizes)
+    shape = described.shape if described.is_static else array.shape[hidden:]
+    shards = split_array(array, mapping, shape)
     devices = [device.to_jax() for device in mapping.mesh.devices]
     placed = [place(shard, to) for shard, to in zip(shards, devices, strict=True)]
     lend(*placed)  # who has a buffer may make arrays on its memory
@@ -163,10 +165,9 @@ def arrays_of(
     for i, (value, count) in enumerate(zip(values, ways, strict=True)):
         shards = [b.to_jax() for b in buffers[first : first + count]]
         first += count
-        array = join_arrays(who, shards, value.spec.mapping)
-        hidden = len(value.spec.mapping.hidden_sizes)
-        _check_fits(who, f"{what} {i}", value.spec, array, array.shape[hidden:])
-        equations += zip(value.spec.shape, array.shape[hidden:], strict=True)
+        array, shape = join_arrays(who, shards, value.spec.mapping)
+        _check_fits(who, f"{what} {i}", value.spec, array, shape)
+        equations += zip(value.spec.shape, shape, strict=True)
         arrays.append(array)
     return arrays, solve_sizes(equations, {})
 

@@ -19,7 +19,6 @@ import numpy as np
 from maxlite._op_table import fronts
 from maxlite.graph._graph import Graph
 from maxlite.graph._node import Captured, External, Literal, Node, TensorValue
-from maxlite.graph._shape import symbols_of
 from maxlite.lowering._cut import Cut, cut, executable_of, is_compiled
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._rebind import check_size, size_equations, solve_sizes
@@ -169,16 +168,11 @@ class _Turns:
         ready = all(
             id(v) in made or not isinstance(v.origin, Node) for v in node.inputs
         )
-        return ready and self.sizes.keys() >= set(_symbols(node))
+        return ready and self.sizes.keys() >= set(node.symbols)
 
     def _missing(self) -> list[str]:
-        names = {name: None for node in self.waiting for name in _symbols(node)}
+        names = {name: None for node in self.waiting for name in node.symbols}
         return [name for name in names if name not in self.sizes]
-
-
-def _symbols(node: Node) -> list[str]:
-    """Lists the symbols in the shapes that a node gives."""
-    return symbols_of(dim for value in node.outputs for dim in value.spec.shape)
 
 
 def _place(node: Node) -> tuple[JaxDevice, ...]:
