@@ -135,7 +135,7 @@ def in_context(
         result = fn(*args, **kwargs)
     finally:
         leave(token)
-    ctx.compute()
+    ctx.compute(last=True)
     return result
 
 

@@ -313,8 +313,12 @@ class EagerRealizationContext(Unique):
         """
         return self.compute()
 
-    def compute(self) -> list[Tensor]:
-        """Computes as :meth:`realize_all` does, from synchronous code."""
+    def compute(self, *, last: bool = False) -> list[Tensor]:
+        """Computes as :meth:`realize_all` does, from synchronous code.
+
+        Args:
+            last: Whether nobody has the context who could use it again.
+        """
         self._check_left()
         with self._lock:
             pending, block = self._block()
@@ -324,7 +328,8 @@ class EagerRealizationContext(Unique):
                     if not tensor._spec.is_static:
                         tensor._spec = sized(tensor._spec, sizes)
                     tensor._array, tensor._value, tensor._ctx = array, None, None
-            self._forget()
+            if not last:
+                self._forget()
         return pending
 
     def _run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
