@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
+from maxlite._unique import Unique
 from maxlite.executor import (
     CompilingExecutor,
     InterpreterExecutor,
@@ -29,7 +30,6 @@ from maxlite.graph._node import (
 )
 from maxlite.lowering._numbers import leaf_number, own_number, step_of, steps
 from maxlite.realization_context._graph import GraphRealizationContext
-from maxlite.support import Unique
 from maxlite.tensor._context import (
     RealizationContext,
     RealizationState,

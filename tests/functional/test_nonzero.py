@@ -372,7 +372,7 @@ def test_suppression_refuses_what_does_not_fit():
         F.non_maximum_suppression(boxes, scores, 1, F.zeros([1]), 0.0)
 
 
-# Sizes that nothing but a size needs ------------------------------------------------------
+# Sizes that nothing but a size needs --------------------------------------------------
 
 
 def ones_of_positive(x):
