@@ -12,7 +12,7 @@ Two kinds of scope serve the whole package:
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ContextDecorator
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,23 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["SetterContext", "contextvar_context"]
 
 _T = TypeVar("_T")
-
-
-class Unique:
-    """What lives in one process, in one piece: neither pickled nor copied.
-
-    A subclass says in ``_instead`` what to do.
-    """
-
-    __slots__ = ()
-
-    _instead = "Make a new one"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} cannot be pickled or copied: it belongs to what "
-            f"was recorded in this process. {self._instead}."
-        )
 
 
 class SetterContext(AbstractContextManager[_T]):

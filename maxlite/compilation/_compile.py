@@ -179,7 +179,7 @@ class CompiledCallable(Generic[P, R]):
 
     def _compile(self, sizes: Mapping[str, int]) -> Executable:
         try:
-            return compile_graph(self._graph, sizes, self._names)
+            return compile_graph(self._graph, sizes)
         except ValueError as error:
             if not sizes:
                 raise

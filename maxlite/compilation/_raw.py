@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from maxlite.driver import Buffer
 from maxlite.dtype import DType
 from maxlite.graph._spec import Spec, spec
-from maxlite.lowering._shards import global_shape, join_arrays
+from maxlite.lowering._shards import join_arrays
 from maxlite.tensor._tensor import Tensor, from_jax, shard_arrays, wrap
 
 if TYPE_CHECKING:
@@ -44,9 +44,8 @@ def join_shards(described: Spec, shards: Sequence[jax.Array]) -> Tensor:
     mapping = described.mapping
     if not described.is_distributed:
         return from_jax(shards[0])
-    shape = global_shape(shards[0].shape, mapping)
-    whole = spec(DType.from_jax(shards[0].dtype), shape, mapping)
-    return wrap(whole, join_arrays("execute_raw", shards, mapping))
+    array, shape = join_arrays("execute_raw", shards, mapping)
+    return wrap(spec(DType.from_jax(array.dtype), shape, mapping), array)
 
 
 def write_back(

@@ -6,6 +6,7 @@ import functools
 import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
+from maxlite._unique import Unique
 from maxlite.compilation._signature import (
     argument_name,
     flatten_layouts,
@@ -18,7 +19,6 @@ from maxlite.compilation._warnings import warn_of_large_captures
 from maxlite.graph import Graph, TensorValue
 from maxlite.lowering import stablehlo_text
 from maxlite.realization_context import GraphRealizationContext
-from maxlite.support import Unique
 from maxlite.tensor._context import realization_context
 from maxlite.tensor._tensor import Tensor
 from maxlite.tree import TreeDef, flatten, unflatten

@@ -12,6 +12,7 @@ from maxlite.compilation._signature import expected_text
 from maxlite.dtype import DType
 from maxlite.graph._node import Captured, External
 from maxlite.lowering import edge_sharding
+from maxlite.lowering._uneven import is_uneven, padded_data
 from maxlite.sharding import DeviceMapping
 from maxlite.tensor._tensor import Tensor, from_foreign
 
@@ -84,12 +85,12 @@ def _bind(
         data = cast("np.ndarray", given)
         dtype = DType.from_jax(data.dtype.newbyteorder("="))
         _check_weight(graph.name, origin.name, dtype, data.shape, spec)
-        return put(data, sharding)
+        return put(padded_data(data, spec.mapping, spec.rank), sharding)
     tensor = _as_tensor(graph.name, origin.name, given)
     _check_weight(graph.name, origin.name, tensor.dtype, tensor._spec.shape, spec)
     if spec.mapping.partial_axes and not tensor.is_distributed:
         tensor = tensor.to(DeviceMapping.replicated(spec.mapping.mesh))
-    if tensor.is_distributed or spec.mapping.partial_axes:
+    if tensor.is_distributed or spec.mapping.partial_axes or is_uneven(spec):
         tensor = tensor.to(spec.mapping)
     return _placed(tensor._stored(), sharding)
 

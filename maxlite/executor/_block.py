@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from maxlite.graph._graph import Graph
     from maxlite.graph._node import TensorValue
     from maxlite.graph._spec import Spec
-    from maxlite.sharding import DeviceMapping
 
 Sizes = Mapping[str, int]
 NO_SIZES: Sizes = MappingProxyType({})
@@ -68,7 +67,7 @@ class Block:
         return "\n".join(
             [
                 f"{self.graph.name}: a block of {len(nodes)} ops failed, and its "
-                "tensors are still pending. The ops, and where such ones were first met:",
+                "tensors are still pending. Its ops, and where such were first met:",
                 *([f"  ... {left} others before"] if left > 0 else []),
                 *shown,
             ]
@@ -98,7 +97,7 @@ def run_block(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Si
     if isinstance(executor, ArrayExecutor) and executor.takes_arrays:
         return executor.run(block)
     graph, leaves = block.finished()
-    inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec.mapping)]
+    inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec)]
     who, buffers = type(executor).__name__, executor.execute(graph, inputs)
     if not isinstance(cast("object", buffers), Iterable):
         raise TypeError(
@@ -134,7 +133,7 @@ class ArrayExecutor:
         return [
             buffer
             for value, array in zip(graph.results, results, strict=True)
-            for buffer in buffers_of(array, value.spec.mapping)
+            for buffer in buffers_of(array, value.spec)
         ]
 
     def run_graph(
@@ -144,9 +143,12 @@ class ArrayExecutor:
         raise NotImplementedError
 
 
-def buffers_of(array: jax.Array, mapping: DeviceMapping) -> list[Buffer]:
+def buffers_of(array: jax.Array, described: Spec) -> list[Buffer]:
     """Makes one buffer per device of a stored array; the memory is shared."""
-    shards = split_array(array, mapping)
+    mapping = described.mapping
+    hidden = len(mapping.hidden_sizes)
+    shape = described.shape if described.is_static else array.shape[hidden:]
+    shards = split_array(array, mapping, shape)
     devices = [device.to_jax() for device in mapping.mesh.devices]
     placed = [place(shard, to) for shard, to in zip(shards, devices, strict=True)]
     lend(*placed)  # who has a buffer may make arrays on its memory
@@ -178,8 +180,7 @@ def arrays_of(
         for shard in shards:
             if shard.ndim != described.rank:
                 raise _misfit(who, f"{what} {i}", described, shard, shard.shape)
-        array = join_arrays(who, shards, described.mapping)
-        shape = array.shape[len(described.mapping.hidden_sizes) :]
+        array, shape = join_arrays(who, shards, described.mapping)
         if array.dtype != described.dtype.to_jax() or any(
             not isinstance(want, Dim) and want != got
             for want, got in zip(described.shape, shape, strict=True)
@@ -194,9 +195,7 @@ def arrays_of(
     return arrays, sizes
 
 
-def _check_buffers(
-    who: str, what: str, buffers: Sequence[Buffer], wanted: int
-) -> None:
+def _check_buffers(who: str, what: str, buffers: Sequence[Buffer], wanted: int) -> None:
     for buffer in buffers:
         if not isinstance(cast("object", buffer), Buffer):
             raise TypeError(

@@ -19,17 +19,17 @@ import numpy as np
 from maxlite._op_table import fronts
 from maxlite.graph._graph import Graph
 from maxlite.graph._node import Captured, External, Literal, Node, TensorValue
-from maxlite.graph._shape import symbols_of
 from maxlite.lowering._cut import Cut, cut, executable_of, is_compiled
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._rebind import check_size, size_equations, solve_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     import jax
 
     from maxlite._backend import JaxDevice
+    from maxlite.lowering._rebind import Equation
 
 Known = dict[int, "jax.Array"]
 """Arrays of computed values, by identity of the value."""
@@ -104,41 +104,71 @@ class _Turns:
     def run(self, outputs: Sequence[TensorValue]) -> None:
         """Computes everything that waits, and keeps the outputs."""
         equations = list(size_equations(self.waiting))
+        self.sizes = solve_sizes(equations, self.sizes)
+        if self.one_by_one:
+            self._run_in_order(outputs, equations)
         while self.waiting:
-            self._measure()
+            for node in self.waiting:
+                self._measure(node)
             self.sizes = solve_sizes(equations, self.sizes)
             turn = self._next()
             now = {id(node) for node in turn}
             self.waiting = [node for node in self.waiting if id(node) not in now]
-            if _is_crossing(turn[0]):
-                self.known[id(turn[0].outputs[0])] = _moved(turn[0], self.known)
-                continue
             used = {id(value) for node in self.waiting for value in node.inputs}
             used.update(map(id, outputs))
-            wanted = [v for node in turn for v in node.outputs if id(v) in used]
-            graph = Graph(self.name)
-            graph.nodes = turn
-            part = cut(graph, wanted)
-            results = _run(part, self.name, self.known, self.sizes)
-            self.known.update(zip(map(id, wanted), results, strict=True))
+            self._run_turn(turn, used)
 
-    def _measure(self) -> None:
-        """Takes the sizes that computed values tell.
+    def _run_in_order(
+        self, outputs: Sequence[TensorValue], equations: Sequence[Equation]
+    ) -> None:
+        """Runs node by node up to one that needs a size which is not known yet.
+
+        What no later node needs is let go of, as eager code does it.
+        """
+        ends = {id(value) for value in outputs}
+        last = {id(v): i for i, node in enumerate(self.waiting) for v in node.inputs}
+        used = ends | last.keys()
+        for i, node in enumerate(self.waiting):
+            if self._measure(node):
+                self.sizes = solve_sizes(equations, self.sizes)
+            if not self._has_sizes(node):
+                self.waiting = self.waiting[i:]
+                return
+            self._run_turn([node], used)
+            for value in node.inputs:
+                if last[id(value)] == i and id(value) not in ends:
+                    self.known.pop(id(value), None)
+        self.waiting = []
+
+    def _run_turn(self, turn: list[Node], used: Container[int]) -> None:
+        """Computes nodes on one list of devices, and keeps the values that are used."""
+        if _is_crossing(turn[0]):
+            self.known[id(turn[0].outputs[0])] = _moved(turn[0], self.known)
+            return
+        wanted = [v for node in turn for v in node.outputs if id(v) in used]
+        graph = Graph(self.name)
+        graph.nodes = turn
+        part = cut(graph, wanted)
+        results = _run(part, self.name, self.known, self.sizes)
+        self.known.update(zip(map(id, wanted), results, strict=True))
+
+    def _measure(self, node: Node) -> bool:
+        """Takes the size of a node's results where a computed value tells it by now.
 
         Raises:
-            ValueError: A size is another than it was stated, or measured, to be.
+            ValueError: The size is another than it was stated, or measured, to be.
         """
-        for node in self.waiting:
-            measure = node.measure
-            if measure is None or id(node) in self.measured:
-                continue
-            dim, told_by = measure
-            if id(told_by) not in self.known:
-                continue
-            self.measured.add(id(node))
-            size = int(np.asarray(self.known[id(told_by)]))
-            self.sizes = solve_sizes([(dim, size)], self.sizes)
-            check_size(node.op.name, dim, size, self.sizes)
+        measure = node.measure
+        if measure is None or id(node) in self.measured:
+            return False
+        dim, told_by = measure
+        if id(told_by) not in self.known:
+            return False
+        self.measured.add(id(node))
+        size = int(np.asarray(self.known[id(told_by)]))
+        self.sizes = solve_sizes([(dim, size)], self.sizes)
+        check_size(node.op.name, dim, size, self.sizes)
+        return True
 
     def _next(self) -> list[Node]:
         """Lists what can run on the devices of the first node that can run."""
@@ -169,16 +199,11 @@ class _Turns:
         ready = all(
             id(v) in made or not isinstance(v.origin, Node) for v in node.inputs
         )
-        return ready and self.sizes.keys() >= set(_symbols(node))
+        return ready and self.sizes.keys() >= set(node.symbols)
 
     def _missing(self) -> list[str]:
-        names = {name: None for node in self.waiting for name in _symbols(node)}
+        names = {name: None for node in self.waiting for name in node.symbols}
         return [name for name in names if name not in self.sizes]
-
-
-def _symbols(node: Node) -> list[str]:
-    """Lists the symbols in the shapes that a node gives."""
-    return symbols_of(dim for value in node.outputs for dim in value.spec.shape)
 
 
 def _place(node: Node) -> tuple[JaxDevice, ...]:

@@ -6,7 +6,8 @@ the shards of a sharded one adds different pieces. Like ``to``, they add up in t
 of the shards, so that no more is sent.
 
 Differs from the reference: a bool is added up as the or of all, negative tensor axes
-count from the end everywhere, and a size that does not divide is refused.
+count from the end everywhere, and where a size does not divide, only what keeps the
+global value works: gathering what is sharded, adding up pending sums.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._infer import normal_axis
 from maxlite.functional._on_shards import global_shape, local_shape, on_shards
 from maxlite.functional._transfer import move
+from maxlite.graph._spec import Spec, spec
+from maxlite.lowering._uneven import is_uneven
 from maxlite.sharding import DeviceMapping, DeviceMesh, Replicated, Sharded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from maxlite.dtype import DType
-    from maxlite.graph._spec import Spec
     from maxlite.tensor._tensor import Tensor
 
     MeshAxes = int | str | Sequence[int | str]
@@ -159,6 +161,8 @@ def allgather(t: Tensor, tensor_axis: int = 0, mesh_axis: MeshAxes = 0) -> Tenso
     axes = _mesh_axes("allgather", t, mesh_axis)
     axis = normal_axis("allgather", tensor_axis, t.rank, IndexError)
     target = _with(t.mapping, axes, Replicated())
+    if t.mapping.sharding_axes(axis) == axes and _is_uneven(t, target):
+        return move(t, target)
     return apply(_ALLGATHER, (t,), t.mapping, target, axes, axis)
 
 
@@ -192,6 +196,8 @@ def allreduce_sum(t: Tensor, mesh_axis: MeshAxes = 0) -> Tensor:
         return t
     axes = _mesh_axes("allreduce_sum", t, mesh_axis)
     target = _with(t.mapping, axes, Replicated())
+    if set(axes) <= set(t.mapping.partial_axes) and _is_uneven(t, target):
+        return move(t, target)
     return apply(_ALLREDUCE_SUM, (t,), t.mapping, target, axes, None)
 
 
@@ -228,6 +234,8 @@ def reduce_scatter(t: Tensor, scatter_axis: int = 0, mesh_axis: MeshAxes = 0) ->
     axes = _mesh_axes("reduce_scatter", t, mesh_axis)
     axis = normal_axis("reduce_scatter", scatter_axis, t.rank, IndexError)
     target = _with(t.mapping, axes, Sharded(axis))
+    if set(axes) <= set(t.mapping.partial_axes) and _is_uneven(t, target):
+        return move(t, target)
     return apply(_REDUCE_SCATTER, (t,), t.mapping, target, axes, axis)
 
 
@@ -266,6 +274,15 @@ def distributed_broadcast(t: Tensor, mesh: DeviceMesh) -> Tensor:
             f"{t.mapping!r}. Use to(mesh) to move a distributed tensor."
         )
     return move(t, DeviceMapping.replicated(mesh))
+
+
+def _is_uneven(t: Tensor, target: DeviceMapping) -> bool:
+    """Whether shards have several sizes, before or after a move that keeps the value.
+
+    Then JAX cannot join or add up the shards themselves; the move is the same.
+    """
+    after = spec(t.dtype, t._spec.shape, target)
+    return t._spec.is_static and (is_uneven(t._spec) or is_uneven(after))
 
 
 def _mesh_axes(who: str, t: Tensor, mesh_axis: MeshAxes) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from maxlite._op_table import front
 from maxlite.executor._policy import policy
 from maxlite.functional._call_on_mesh import call_on_mesh
 from maxlite.functional._graph_building import graph_value, with_tensors
-from maxlite.functional._pure import ONLY_TENSORS, PureGroup
+from maxlite.functional._pure import PureGroup
 from maxlite.functional._transfer import move
 from maxlite.realization_context import ensure_context
 from maxlite.realization_context._default import in_context
@@ -106,13 +106,16 @@ def functional(
 
 def _distributed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
     """Finds a distributed tensor among the arguments."""
-    tensors: Sequence[Any] = args
-    if kwargs or not ONLY_TENSORS.issuperset(map(type, args)):
-        tensors, _ = flatten((args, kwargs), leaf=Tensor)
-    for tensor in tensors:
+    for tensor in args:
+        if type(tensor) is not Tensor:
+            break
         if tensor._spec.is_distributed:
             return tensor
-    return None
+    else:
+        if not kwargs:
+            return None
+    tensors, _ = flatten((args, kwargs), leaf=Tensor)
+    return next((t for t in tensors if t.is_distributed), None)
 
 
 def _by_rule(

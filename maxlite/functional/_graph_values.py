@@ -17,13 +17,12 @@ from maxlite.graph._node import External
 from maxlite.graph._shape import compact_shape
 from maxlite.graph._spec import spec
 from maxlite.realization_context import GraphRealizationContext
-from maxlite.realization_context._default import graph_context
 from maxlite.sharding import (
     BufferLayout,
     DeviceMapping,
     TensorLayout,
 )
-from maxlite.tensor._context import current_realization_context
+from maxlite.tensor._context import current_realization_context, innermost
 from maxlite.tensor._defaults import as_mapping, plain
 from maxlite.tensor._tensor import Tensor
 
@@ -100,7 +99,7 @@ def shape_to_tensor(shape: ShapeLike) -> Tensor:
     [2, 3]
     """
     sizes = compact_shape(shape)
-    if any(isinstance(size, Dim) for size in sizes) and graph_context() is None:
+    if any(isinstance(size, Dim) for size in sizes) and innermost() is None:
         raise ValueError(
             f"shape_to_tensor: sizes must be numbers outside of a trace, got "
             f"{shape_text(sizes)}. Pass numbers."

@@ -196,10 +196,11 @@ def _cut_slice(
     length, stride = high - low, abs(step)
     if stride != 1:
         length = (length + (stride - 1)) // stride
-    if forwards or stride == 1:
-        return Cut(low, length, stride, turned=not forwards)
-    lowest = high - 1 - (length - 1) * stride
-    return Cut(low if length == 0 else lowest, length, stride, turned=True)
+    if not forwards and stride != 1 and length != 0:
+        low = high - 1 - (length - 1) * stride
+    if type(length) is int and length <= 1:
+        stride = 1  # that of the user may be too large for XLA
+    return Cut(low, length, stride, turned=not forwards)
 
 
 def _bound(bound: Any, size: Any, default: Any) -> Any:

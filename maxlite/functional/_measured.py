@@ -15,6 +15,7 @@ import numpy as np
 from maxlite.functional._dispatch import apply
 from maxlite.graph._shape import compact_dim
 from maxlite.lowering._rebind import check_size
+from maxlite.realization_context._eager import value_in
 from maxlite.tensor._context import innermost
 from maxlite.tensor._tensor import Tensor, from_numpy
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from maxlite._op_table import Op
     from maxlite.functional._dispatch import Operand
     from maxlite.graph import DimLike
+    from maxlite.tensor._context import RealizationContext
 
 LEAST_ROOM = 16
 """Smallest size that an eager result is computed at before it is cut to length."""
@@ -46,7 +48,8 @@ def apply_measured(
             parameter is the size, followed by ``params``. Results at a larger size
             than the count begin with those at the count.
         operands: Coerced operands.
-        size: Name of the size, or what it must be; None makes up a name.
+        size: Name of the size, or what it must be; None makes up a name, the same for
+            the same operands.
         *params: Values of the other static parameters.
         axis: Where the size stands in the results that have it.
         measured: Which results have it.
@@ -54,8 +57,12 @@ def apply_measured(
     Raises:
         ValueError: The size is not as stated.
     """
-    told = apply(count, operands, *params)
     ctx = innermost()
+    if ctx is not None and size is None:
+        found = _recorded(ctx, op, operands, params)
+        if found is not None:
+            return found
+    told = apply(count, operands, *params)
     if ctx is not None:
         if size is None:
             taken = sum(node.op.measured is not None for node in ctx.graph.nodes)
@@ -74,6 +81,23 @@ def apply_measured(
         for part, has_size in zip(parts, measured, strict=True)
     ]
     return cut[0] if isinstance(made, Tensor) else tuple(cut)
+
+
+def _recorded(
+    ctx: RealizationContext,
+    op: Op,
+    operands: Sequence[Operand],
+    params: tuple[Any, ...],
+) -> Any:
+    """Finds the results of the same rows on the same values, which have one size."""
+    values = [value_in(ctx, operand) for operand in operands]
+    for node in ctx.graph.nodes:
+        if node.op is op and node.params[1:] == params:
+            pairs = zip(node.inputs, values, strict=False)
+            if all(a is b for a, b in pairs):
+                made = [ctx.create_unrealized((value,)) for value in node.outputs]
+                return made[0] if len(made) == 1 else tuple(made)
+    return None
 
 
 def _shortened(x: Tensor, axis: int, length: int) -> Tensor:

@@ -16,10 +16,10 @@ from maxlite.functional._dispatch import Operand, apply, as_tensor
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim
 from maxlite.graph._spec import Spec
-from maxlite.realization_context._default import graph_context
 from maxlite.sharding import (
     DeviceMapping,
 )
+from maxlite.tensor._context import innermost
 from maxlite.tensor._defaults import as_mapping, defaults
 from maxlite.tensor._tensor import Tensor
 
@@ -167,7 +167,7 @@ def from_dim(dim: DimLike) -> Tensor:
     3
     """
     size = compact_dim(dim)
-    if isinstance(size, Dim) and graph_context() is None:
+    if isinstance(size, Dim) and innermost() is None:
         raise ValueError(
             f"from_dim: the size of {size} is only known inside a trace. Pass a number."
         )

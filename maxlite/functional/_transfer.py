@@ -11,9 +11,9 @@ from maxlite.dtype import DType
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.graph import DeviceRef
 from maxlite.graph._spec import Spec, spec
-from maxlite.lowering._program import check_divisible
 from maxlite.lowering._redistribute import RESHARD
-from maxlite.lowering._shards import global_shape, join_arrays, split_array
+from maxlite.lowering._shards import join_arrays, split_array
+from maxlite.lowering._uneven import is_uneven
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
@@ -23,7 +23,7 @@ from maxlite.sharding import (
 )
 from maxlite.tensor._context import current_realization_context, innermost, outside
 from maxlite.tensor._defaults import on_device, plain
-from maxlite.tensor._tensor import Tensor, wrap
+from maxlite.tensor._tensor import Tensor, from_numpy, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,7 +167,7 @@ def rebind_mapping(t: Tensor, mapping: DeviceMapping) -> Tensor:
             f"rebind_mapping: the mesh must stay the same, got {mapping.mesh!r} for "
             f"{t.mesh!r}. Use to(mapping) to move."
         )
-    shards = split_array(t._stored(), t.mapping)
+    shards = split_array(t._stored(), t.mapping, t._spec.shape)
     return _join("rebind_mapping", shards, mapping)
 
 
@@ -221,9 +221,6 @@ def _check_move(t: Tensor, mapping: DeviceMapping) -> None:
             "to: a pending sum can only be made from shards on the same mesh, got "
             f"{t.mapping!r} for {mapping!r}. Replicate over the mesh first."
         )
-    described = spec(t.dtype, t._spec.shape, mapping)
-    if described.is_static:
-        check_divisible("to", described, {})
 
 
 def _differ_in_names(mesh: DeviceMesh, other: DeviceMesh) -> bool:
@@ -239,6 +236,8 @@ def _move_now(t: Tensor, mapping: DeviceMapping) -> Tensor:
     if t.mapping.partial_axes and t.placements != mapping.placements:
         return move(move(t, DeviceMapping.replicated(t.mesh)), mapping)
     described = spec(t.dtype, t._spec.shape, mapping)
+    if is_uneven(t._spec) or is_uneven(described):
+        return from_numpy(t.to_numpy(), mapping)
     if mapping.mesh.is_single:
         return wrap(described, _to_device(t, mapping.mesh.devices[0]))
     return wrap(described, place(t._stored(), mapping.named_sharding(t.rank)))
@@ -256,6 +255,5 @@ def _to_device(t: Tensor, device: Device) -> jax.Array:
 
 def _join(who: str, shards: Sequence[jax.Array], mapping: DeviceMapping) -> Tensor:
     kept = plain(mapping)
-    array = join_arrays(who, shards, kept)
-    shape = global_shape(shards[0].shape, kept)
+    array, shape = join_arrays(who, shards, kept)
     return wrap(spec(DType.from_jax(array.dtype), shape, kept), array)

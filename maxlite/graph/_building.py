@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from maxlite._op_table import fronts
+from maxlite._unique import Unique
 from maxlite.graph._type import BufferType
 from maxlite.graph._value_operators import Value
-from maxlite.support import Unique
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -207,15 +207,21 @@ class Graph(Building):
     def live_nodes(self, outputs: Sequence[TensorValue] | None = None) -> list[Node]:
         """Lists the nodes that outputs (or the graph's results) need, in order.
 
-        Nodes that act on the world outside are needed though nothing uses them.
+        Nodes that act on the world outside are needed though nothing uses them, and so
+        are those that tell a size which a needed node has.
         """
         ends = self.results if outputs is None else outputs
         wanted = {id(value.origin) for value in ends}
+        sizes: set[str] = set()
+        named = any(node.names_a_size for node in self.nodes)
         live: list[Node] = []
         for node in reversed(self.nodes):
-            if id(node) in wanted or node.has_effects:
+            tells = named and node.names_a_size and not sizes.isdisjoint(node.symbols)
+            if id(node) in wanted or node.has_effects or tells:
                 live.append(node)
                 wanted.update(id(value.origin) for value in node.inputs)
+                if named:
+                    sizes.update(node.symbols)
         live.reverse()
         return live
 

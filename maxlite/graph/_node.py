@@ -8,11 +8,11 @@ into the program, captured arrays, external weights and the seed are hidden inpu
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from maxlite._op_table import fronts
 from maxlite.graph._dim import Dim
-from maxlite.graph._shape import Shape
+from maxlite.graph._shape import Shape, symbols_of
 from maxlite.graph._type import BufferType, DeviceRef, TensorType
 from maxlite.graph._value_operators import ValueOperators
 
@@ -115,9 +115,35 @@ class Node:
         return self.op.keywords(self.params)[self.op.measured], self.inputs[-1]
 
     @property
+    def names_a_size(self) -> bool:
+        """Whether sizes of its results may have names that its operands have not."""
+        return self.op.measured is not None or self.op.name == "rebind"
+
+    @property
+    def symbols(self) -> list[str]:
+        """Names of the sizes that it has to do with, in its graphs inside as well."""
+        dims: list[int | Dim] = [d for v in self.outputs for d in v.spec.shape]
+        waiting = list(self.params)
+        while waiting:
+            param = waiting.pop()
+            if isinstance(param, Dim):
+                dims.append(param)
+            elif isinstance(param, tuple):
+                waiting.extend(cast("tuple[Any, ...]", param))
+            elif isinstance(param, Region):
+                waiting.extend(dim for _, dim in param.bindings)
+                if not param.bindings:
+                    waiting.extend(map(Dim, _all_symbols(param.graph)))
+        return symbols_of(dims)
+
+    @property
     def has_effects(self) -> bool:
         """Whether it acts on the world outside, itself or in a graph inside."""
         return has_effects(self.op, self.params)
+
+
+def _all_symbols(graph: Graph) -> list[str]:
+    return [name for node in graph.nodes for name in node.symbols]
 
 
 def has_effects(op: Op, params: tuple[Any, ...]) -> bool:

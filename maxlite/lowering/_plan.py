@@ -7,6 +7,7 @@ picker). Plans are cached, since eager code asks for the same ones over and over
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maxlite._op_table import Op
+    from maxlite.dtype import DType
+    from maxlite.graph import Dim
     from maxlite.sharding._action import Action
+
+MAX_BYTES = 2**63 - 1
+"""Bytes of a tensor."""
 
 MAX_PLANS = 20_000
 """Plans kept; the cache starts afresh beyond. A plan is about a kilobyte."""
@@ -65,6 +71,8 @@ def _make(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
     keywords = op.keywords(params)
     inferred: Any = op.infer(*operands, **keywords)
     results: list[Any] = [inferred] if isinstance(inferred, tuple) else inferred
+    for dtype, shape, *_ in results:
+        _check_size(op, dtype, shape)
     if op.rule is None:
         return Plan(tuple(spec(d, s, m) for d, s, m in results), None)
     wide = next((o for o in operands if o.is_distributed), None)
@@ -81,6 +89,17 @@ def _make(op: Op, params: tuple[Any, ...], operands: Sequence[Spec]) -> Plan:
         ),
         action,
     )
+
+
+def _check_size(op: Op, dtype: DType, shape: Sequence[int | Dim]) -> None:
+    """Refuses what XLA cannot count, for which it would end the process."""
+    known = [size for size in shape if isinstance(size, int) and size]
+    if math.prod(known) * max(dtype.size_in_bytes, 1) > MAX_BYTES:
+        raise ValueError(
+            f"{op.name}: a tensor must have less than 2**63 bytes, got shape "
+            f"{list(shape)} of {dtype}; sizes of 0 do not make it smaller. Use other "
+            "sizes."
+        )
 
 
 def _one_device(op: Op, operands: Sequence[Spec]) -> DeviceMapping:

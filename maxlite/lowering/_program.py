@@ -23,6 +23,7 @@ from maxlite.graph._dim import Dim
 from maxlite.graph._node import TensorValue
 from maxlite.lowering._evaluate import Evaluator
 from maxlite.lowering._rebind import complete_sizes
+from maxlite.lowering._uneven import pad, padded_shape, unpad
 from maxlite.sharding import DeviceMapping, DeviceMesh, Replicated, Sharded
 
 if TYPE_CHECKING:
@@ -39,10 +40,16 @@ knob: it is a bound of safety."""
 
 
 def stored_shape(spec: Spec, sizes: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Gives the shape of a tensor's stored array: hidden axes, then tensor axes."""
-    hidden = spec.mapping.hidden_sizes
-    axes = [d.evaluate(sizes) if isinstance(d, Dim) else d for d in spec.shape]
-    return (*hidden, *axes)
+    """Gives the shape of a tensor's stored array: hidden axes, then tensor axes.
+
+    Those are rounded up where they are sharded and do not divide.
+    """
+    mapping = spec.mapping
+    return (*mapping.hidden_sizes, *padded_shape(_sizes(spec, sizes), mapping))
+
+
+def _sizes(spec: Spec, sizes: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(d.evaluate(sizes) if isinstance(d, Dim) else d for d in spec.shape)
 
 
 def program_mesh(graph: Graph) -> DeviceMesh:
@@ -96,8 +103,7 @@ def check_divisible(who: str, spec: Spec, sizes: Mapping[str, Any]) -> None:
     mesh = spec.mapping.mesh
     if mesh.num_devices == 1:
         return
-    shape = stored_shape(spec, sizes)[len(spec.mapping.hidden_sizes) :]
-    for axis, size in enumerate(shape):
+    for axis, size in enumerate(_sizes(spec, sizes)):
         owners = [
             name
             for name, placement in zip(
@@ -173,9 +179,7 @@ class Executable:
         return results
 
 
-def compile_graph(
-    graph: Graph, sizes: Mapping[str, int], names: Sequence[str] = ()
-) -> Executable:
+def compile_graph(graph: Graph, sizes: Mapping[str, int]) -> Executable:
     """Lowers and compiles a graph at one set of sizes.
 
     Written parameters are donated: their memory becomes that of the new value.
@@ -183,7 +187,6 @@ def compile_graph(
     Args:
         graph: The recorded program.
         sizes: What each symbol stands for.
-        names: What errors call each parameter.
 
     Raises:
         ValueError: A sharded size does not divide.
@@ -192,11 +195,6 @@ def compile_graph(
     check_not_forked()
     sizes = complete_sizes(graph, sizes)
     mesh = program_mesh(graph)
-    for i, value in enumerate(graph.parameters):
-        name = names[i] if names else f"argument {i}"
-        check_divisible(f"{graph.name}: {name}", value.spec, sizes)
-    for i, value in enumerate(graph.outputs):
-        check_divisible(f"{graph.name}: result {i}", value.spec, sizes)
     compiled = lower(graph, sizes, mesh).compile()
     inputs = [*graph.hidden, *graph.parameters]
     return Executable(
@@ -266,8 +264,9 @@ def staged_function(
     first = 0 if for_reading else len(graph.outputs)
 
     def program(*leaves: jax.Array) -> tuple[jax.Array, ...]:
-        results = Evaluator(sizes, mesh.num_devices == 1).run(graph, leaves)
-        return (*results[first:], *results[:first])
+        arrays = _at_edge(unpad, inputs, leaves, sizes)
+        found = Evaluator(sizes, mesh.num_devices == 1).run(graph, arrays)
+        return tuple(_at_edge(pad, results, (*found[first:], *found[:first]), sizes))
 
     program.__name__ = program.__qualname__ = graph.name
     inputs = [*graph.hidden, *graph.parameters]
@@ -283,6 +282,21 @@ def staged_function(
         donate_argnums=donated,
         keep_unused=for_reading,
     )
+
+
+def _at_edge(
+    change: Callable[..., jax.Array],
+    values: Sequence[TensorValue],
+    arrays: Sequence[jax.Array],
+    sizes: Mapping[str, Any],
+) -> list[jax.Array]:
+    """Pads what goes out of a program, or unpads what comes in."""
+    return [
+        change(array, value.spec.mapping, _sizes(value.spec, sizes))
+        if value.spec.is_distributed
+        else array
+        for value, array in zip(values, arrays, strict=True)
+    ]
 
 
 def argument_shapes(

@@ -135,7 +135,7 @@ def in_context(
         result = fn(*args, **kwargs)
     finally:
         enter(None)  # an interrupt may have lost the token that leave takes
-    ctx.compute()
+    ctx.compute(last=True)
     return result
 
 

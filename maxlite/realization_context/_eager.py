@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 from maxlite._fork import check_not_forked
+from maxlite._unique import Unique
 from maxlite.executor import (
     CompilingExecutor,
     InterpreterExecutor,
@@ -32,7 +33,6 @@ from maxlite.graph._node import (
 )
 from maxlite.lowering._numbers import leaf_number, own_number, step_of, steps
 from maxlite.realization_context._graph import GraphRealizationContext
-from maxlite.support import Unique
 from maxlite.tensor._context import (
     RealizationContext,
     RealizationState,
@@ -323,8 +323,12 @@ class EagerRealizationContext(Unique):
         """
         return self.compute()
 
-    def compute(self) -> list[Tensor]:
-        """Computes as :meth:`realize_all` does, from synchronous code."""
+    def compute(self, *, last: bool = False) -> list[Tensor]:
+        """Computes as :meth:`realize_all` does, from synchronous code.
+
+        Args:
+            last: Whether nobody has the context who could use it again.
+        """
         check_not_forked()  # whoever held the lock may be missing in this process
         if innermost() is not None:
             self._check_left()
@@ -336,7 +340,8 @@ class EagerRealizationContext(Unique):
                     if not tensor._spec.is_static:
                         tensor._spec = sized(tensor._spec, sizes)
                     tensor._array, tensor._value, tensor._ctx = array, None, None
-            self._forget()
+            if not last:
+                self._forget()
         return pending
 
     def _run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:

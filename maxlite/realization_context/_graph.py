@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from maxlite._unique import Unique
 from maxlite.graph._node import External, Parameter
-from maxlite.support import Unique
 from maxlite.tensor._context import RealizationState, outside
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
 

@@ -19,8 +19,8 @@ from maxlite.dtype import DType
 from maxlite.graph import DeviceRef
 from maxlite.graph._node import TensorValue
 from maxlite.graph._spec import Spec, spec
-from maxlite.lowering._program import check_divisible
 from maxlite.lowering._shards import split_array, with_hidden_axes
+from maxlite.lowering._uneven import padded_data, without_padding
 from maxlite.sharding import (
     DeviceMapping,
     DeviceMesh,
@@ -208,7 +208,8 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
             TypeError: The tensor belongs to a program that is being traced.
             ShardingError: A placement is Unknown.
         """
-        view = np.asarray(self._summed("to_numpy"))
+        whole = self._summed("to_numpy")
+        view = without_padding(np.asarray(whole._stored()), whole._spec)
         if view.flags.writeable:
             view.flags.writeable = False
         return view
@@ -252,25 +253,26 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         >>> jax.numpy.sin(Tensor([0.0]).to_jax())
         Array([0.], dtype=float32)
         """
-        array = self._summed("to_jax")
+        whole = self._summed("to_jax")
+        array = whole._stored()
         lend(array)
-        return array
+        return without_padding(array, whole._spec)
 
-    def _summed(self, who: str) -> jax.Array:
-        """Gives the array of the global value: the stored one, with no pending sums."""
-        array = self._stored()
+    def _summed(self, who: str) -> Tensor:
+        """Gives this tensor, or one of the same global value without pending sums."""
+        self._stored()
         if self.mapping.is_unknown:
             raise ShardingError(
                 f"{who}: the global value of Unknown shards is not defined, got "
                 f"{self.mapping!r}. Use rebind_mapping or local_shards."
             )
         if not self.mapping.partial_axes:
-            return array
+            return self
         placements = [
             Replicated() if isinstance(p, Partial) else p for p in self.placements
         ]
         with outside():
-            return self.to(DeviceMapping(self.mesh, tuple(placements)))._stored()
+            return self.to(DeviceMapping(self.mesh, tuple(placements)))
 
     def item(self) -> bool | int | float:
         """Gives the only element as a Python number.
@@ -400,8 +402,7 @@ def from_numpy(data: np.ndarray, mapping: DeviceMapping) -> Tensor:
             "Tensor.from_shard_values."
         )
     mapping.check_shape(data.shape)
-    check_divisible("Tensor", described, {})
-    stored = with_hidden_axes(data, mapping)
+    stored = padded_data(with_hidden_axes(data, mapping), mapping, data.ndim)
     return wrap(described, put(stored, mapping.named_sharding(data.ndim)))
 
 
@@ -468,7 +469,7 @@ def shard_arrays(tensor: Tensor) -> list[jax.Array]:
     A mesh may name one CPU several times. Its shards lie on simulated devices then, and
     come back to the one that the mesh names.
     """
-    shards = split_array(tensor._stored(), tensor.mapping)
+    shards = split_array(tensor._stored(), tensor.mapping, tensor._spec.shape)
     if not tensor.is_distributed:
         return shards
     devices = [device.to_jax() for device in tensor.mesh.devices]

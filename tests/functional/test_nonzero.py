@@ -370,3 +370,52 @@ def test_suppression_refuses_what_does_not_fit():
         F.non_maximum_suppression(F.cast(boxes, DType.int32), scores, 1, 1, 0)
     with pytest.raises(ValueError, match="must have rank 0"):
         F.non_maximum_suppression(boxes, scores, 1, F.zeros([1]), 0.0)
+
+
+# Sizes that nothing but a size needs --------------------------------------------------
+
+
+def ones_of_positive(x):
+    return F.ones_like(x[x > 0])
+
+
+def mean_of_positive(x):
+    found = x[x > 0]
+    return F.sum(found) / found.shape[0]
+
+
+def eye_of_distinct(x):
+    return F.eye(F.unique(x).shape[0])
+
+
+@pytest.mark.parametrize("fn", [ones_of_positive, mean_of_positive, eye_of_distinct])
+def test_a_size_may_be_needed_where_no_element_is(fn):
+    x = Tensor([3.0, -1.0, 2.0, 3.0])
+    want = fn(x).to_numpy().tolist()
+    for size in (4, "n"):
+        program = compile(fn)(TensorLayout(DType.float32, [size], CPU()))
+        assert program(x).to_numpy().tolist() == want
+    with F.lazy():
+        pending = fn(x)
+    assert pending.to_numpy().tolist() == want
+
+
+def test_one_mask_gives_one_size():
+    def difference(x, y, mask):
+        return x[mask] - y[mask]
+
+    x, y = Tensor([1.0, 2.0, 3.0]), Tensor([3.0, 2.0, 1.0])
+    mask = Tensor(np.array([True, False, True]))
+    want = difference(x, y, mask).to_numpy().tolist()
+    program = compile(difference)(x.layout, y.layout, mask.layout)
+    assert program(x, y, mask).to_numpy().tolist() == want == [-2, 2]
+
+
+def test_sizes_that_xla_cannot_count_are_refused():
+    for make in (
+        lambda: F.zeros([2**40, 2**40, 0]),
+        lambda: F.eye(2**33),
+        lambda: F.tile(Tensor([1.0]), [2**62]),
+    ):
+        with pytest.raises(ValueError, match="less than 2\\*\\*63 bytes"):
+            make()

@@ -8,6 +8,7 @@ from maxlite.dtype import DType
 from maxlite.graph._spec import spec
 from maxlite.lowering import find_collectives
 from maxlite.lowering._redistribute import redistribute
+from maxlite.lowering._uneven import padded_data
 from maxlite.sharding import DeviceMapping, Partial, Replicated, Sharded
 from maxlite.tensor._tensor import wrap
 from tests.compilation.layouts import mesh
@@ -58,7 +59,8 @@ def parts(value, where):
 
 def placed(value, where):
     """Puts a value onto a mesh, in unequal terms where a sum is pending."""
-    return put(parts(value, where), where.named_sharding(value.ndim))
+    stored = padded_data(parts(value, where), where, value.ndim)
+    return put(stored, where.named_sharding(value.ndim))
 
 
 def distributed(value, shape, text):

@@ -40,4 +40,7 @@ def interrupted(work, at, package="maxlite"):
 
 def is_inside(frame, package):
     """Whether a frame, or one that it was called from, is of the package."""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in (package, "contextlib") and not str(frame.f_globals.get("__name__")).endswith("support")
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in (
+        package,
+        "contextlib",
+    ) and not str(frame.f_globals.get("__name__")).endswith("support")
