@@ -25,6 +25,7 @@ ROOMS = [
     "_signals",
     "_jax_compat",
     "_fork",
+    "_programs",
     "_unique",
     "_backend",
     "_caches",

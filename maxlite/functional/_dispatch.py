@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from maxlite._caches import Cache
+from maxlite._frames import user_line
 from maxlite._op_table import fronts
 from maxlite._signals import uninterrupted
 from maxlite.dtype import DType, check_scalar
@@ -104,6 +105,8 @@ def _record(
     values = tuple(value_in(ctx, operand) for operand in operands)
     planned = plan(op, params, [value.spec for value in values])
     made = ctx.graph.append(op, params, values, planned.specs, planned.action)
+    if made and made[0].spec.is_distributed:
+        ctx.graph.lines[id(made[0].origin)] = user_line()
     results = tuple(ctx.create_unrealized((value,)) for value in made)
     return results[0] if len(results) == 1 else results
 

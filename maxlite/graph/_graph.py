@@ -65,6 +65,7 @@ class Graph(Building):
         writes: Last value of each mutable parameter that was written, by index.
         context: What records it while it is open, if it was opened by itself.
         is_built: Whether ``output`` was called.
+        lines: The user's line of some nodes, by identity: where data may be sent.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Graph(Building):
         self.writes: dict[int, TensorValue] = {}
         self.context: Any = None
         self.is_built = False
+        self.lines: dict[int, str] = {}
         self._opened: list[AbstractContextManager[Any]] = []
         if input_types:
             fronts["declare_inputs"](self)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from maxlite.lowering._evaluate import LINE_SCOPE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +51,7 @@ _AXIS_SIZE = re.compile(r"'([^']+)'=(\d+)")
 _AXIS_PART = re.compile(r"'([^']+)'(?::\((\d+)\)(\d+))?")
 _LAYOUT = re.compile(r"\{[^}]*\}")
 _DEFINED = re.compile(r"^\s*(?:ROOT )?(?P<name>%[\w.\-]+) = (?P<type>\(?[a-z]+\d*.*?) ")
+_USER_LINE = re.compile(rf"{LINE_SCOPE}([^/\"]+:\d+)")
 _OPERAND = re.compile(r"%[\w.\-]+")
 
 
@@ -62,16 +65,19 @@ class Collective:
         mesh_axes: Names of the mesh axes along which devices hear from each other.
         bytes: Size of the operand on each device, in bytes.
         count: How many like it there are.
+        lines: The user's lines that they are from, as ``file:line``, where known.
     """
 
     kind: str
     mesh_axes: tuple[str, ...]
     bytes: int
     count: int = 1
+    lines: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         axes = ", ".join(self.mesh_axes) or "?"
-        return f"{self.count} x {self.kind} over {axes}, {self.bytes} bytes each"
+        where = f" ({', '.join(self.lines)})" if self.lines else ""
+        return f"{self.count} x {self.kind} over {axes}, {self.bytes} bytes each{where}"
 
 
 def find_collectives(hlo: str, mesh: DeviceMesh) -> list[Collective]:
@@ -86,6 +92,7 @@ def find_collectives(hlo: str, mesh: DeviceMesh) -> list[Collective]:
         loop's body counts once.
     """
     counts: dict[tuple[str, tuple[str, ...], int], int] = {}
+    lines: dict[tuple[str, tuple[str, ...], int], dict[str, None]] = {}
     types = _types_by_name(hlo)
     for line in hlo.splitlines():
         match = _LINE.search(line)
@@ -95,7 +102,9 @@ def find_collectives(hlo: str, mesh: DeviceMesh) -> list[Collective]:
         size = _operand_bytes(match["operands"], types)
         key = (_NAMES.get(kind, kind), _mesh_axes(line, mesh), size)
         counts[key] = counts.get(key, 0) + 1
-    return [Collective(*key, count) for key, count in counts.items()]
+        known = lines.setdefault(key, {})
+        known.update(dict.fromkeys(_USER_LINE.findall(line)[-1:]))
+    return [Collective(*key, n, tuple(lines[key])) for key, n in counts.items()]
 
 
 def _types_by_name(hlo: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ function runs, and the results are pinned where the row says they lie.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,6 +30,7 @@ from maxlite.sharding import DeviceMapping, Partial, Replicated, Sharded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from maxlite.graph._graph import Graph
     from maxlite.graph._node import Node
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from maxlite.sharding import DeviceMesh, Placement
 
 Arrays = Sequence[jax.Array]
+
+LINE_SCOPE = "line:"
+"""Marks the part of a name in a compiled program that is a line of the user."""
 
 
 @dataclass(slots=True)
@@ -81,9 +86,9 @@ class Evaluator:
                 params = self._params(node)
                 after = node.op.fn(*operands, **params, after=after)
                 continue
-            for value, array in zip(
-                node.outputs, self._apply(node, operands), strict=True
-            ):
+            with _at_line(graph.lines.get(id(node))):
+                results = self._apply(node, operands)
+            for value, array in zip(node.outputs, results, strict=True):
                 known[id(value)] = array
         return [self._operand(value, known) for value in graph.results]
 
@@ -139,6 +144,13 @@ class Evaluator:
             body.__name__ = body.__qualname__ = graph.name
             self.bodies[key] = jax.jit(body)
         return self.bodies[key]
+
+
+def _at_line(line: str | None) -> AbstractContextManager[object]:
+    """Names what is traced after the user's line, which XLA keeps for what it adds."""
+    if line is None:
+        return nullcontext()
+    return jax.named_scope(LINE_SCOPE + line.replace("\\", "/").rpartition("/")[2])
 
 
 def literal_array(value: bool | int | float, spec: Spec) -> Any:

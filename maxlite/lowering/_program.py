@@ -18,6 +18,7 @@ import numpy as np
 from maxlite._backend import lowering_scope, place, put
 from maxlite._fork import check_not_forked, refuse_after_fork
 from maxlite._jax_compat import direct_call
+from maxlite._programs import add_program
 from maxlite.driver import CPU
 from maxlite.graph._dim import Dim
 from maxlite.graph._node import TensorValue
@@ -154,6 +155,7 @@ class Executable:
         moves = self.in_moves or self.out_moves
         self.is_direct = not (moves or self.empty or self.written)
         refuse_after_fork(self)
+        add_program(self)
 
     def _first_call(self, *arrays: jax.Array) -> Sequence[jax.Array]:
         results = self._watched(self.compiled)(*arrays)

@@ -1,12 +1,10 @@
-"""Looking at what maxlite keeps, and letting go of it."""
+"""What maxlite keeps, and letting go of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from maxlite._caches import tables
-
-__all__ = ["CacheInfo", "cache_info", "clear_caches"]
 
 
 @dataclass(frozen=True, slots=True)
