@@ -2,7 +2,8 @@
 
 The names that most programs need are here. Each room has the rest: ``functional`` (the
 ops), ``tensor``, ``sharding``, ``compilation``, ``realization_context``, ``graph``,
-``driver``, ``dtype``, ``tree``, ``support``, ``testing`` and ``interop``.
+``driver``, ``dtype``, ``tree``, ``support``, ``testing``, ``validation`` and
+``interop``.
 """
 
 import importlib

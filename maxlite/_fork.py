@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import weakref
 from contextlib import suppress
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol, cast
 
 import jax
 
@@ -67,7 +67,7 @@ def _refuse(*_: Any) -> NoReturn:
 def _before_fork() -> None:
     if not _state.is_started or _state.is_forked:
         return
-    for array in jax.live_arrays():
+    for array in cast("list[Any]", jax.live_arrays()):
         with suppress(Exception):  # it was deleted, or could not be computed
             array.block_until_ready()
 

@@ -1,10 +1,14 @@
-"""Where in the user's code something happened."""
+"""Where in the user's code something happened.
+
+Frames of contextlib are passed over like our own: they stand between the end of one of
+our with-blocks and the user's line.
+"""
 
 from __future__ import annotations
 
 import inspect
 
-_PACKAGE = __name__.partition(".")[0]
+_PASSED = frozenset({__name__.partition(".")[0], "contextlib"})
 
 
 def levels_to_user() -> int:
@@ -31,4 +35,4 @@ def user_line() -> str:
 
 
 def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] == _PACKAGE
+    return module.partition(".")[0] in _PASSED

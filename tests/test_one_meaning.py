@@ -5,6 +5,8 @@ shape and value must agree with the eager run on one device. What was recorded o
 result before any value was there must be true of it, too.
 """
 
+import os
+
 import numpy as np
 import pytest
 
@@ -111,17 +113,56 @@ def agree(how, results, expected):
 @pytest.mark.parametrize("op", [op for op in rows().values() if op.dtypes], ids=name_of)
 def test_a_row_takes_the_dtypes_that_it_says_and_no_others(op):
     sample = SAMPLES[op.name][0]
-    first, *others = arrays_of(sample)
     for dtype in DType:
         if "float6" in dtype.name or "float4" in dtype.name:
             continue  # JAX has no arrays of these, or none that it can compile
-        x = F.cast(Tensor(first), dtype)
-        rest = [
-            F.cast(Tensor(a), dtype) if a.dtype == first.dtype else Tensor(a)
-            for a in others
-        ]
+        operands = cast_to(dtype, sample)
         if dtype in op.dtypes:
-            assert listed(sample.run(x, *rest))[0].real
+            holds_what_it_says(sample.run(*operands))
         else:
-            with pytest.raises((TypeError, ValueError)):
-                sample.run(x, *rest)
+            with pytest.raises((TypeError, ValueError)) as refused:
+                sample.run(*operands)
+            assert_raised_by_maxlite(refused.value)
+
+
+UNLIMITED = [op for op in rows().values() if not op.dtypes and op.name in SAMPLES]
+SOME = ("bool", "int8", "uint32", "float8_e4m3fn", "bfloat16", "float64")
+
+
+@pytest.mark.parametrize("op", [op for op in UNLIMITED if op.rule], ids=name_of)
+def test_any_other_row_gives_the_dtype_that_it_says_or_refuses_in_words(op):
+    sample = SAMPLES[op.name][0]
+    if op.name in WRITES or not sample.operands or op.name in DECLARED:
+        return
+    for name in SOME:
+        operands = cast_to(DType[name], sample)
+        try:
+            holds_what_it_says(sample.run(*operands))
+        except (TypeError, ValueError) as error:
+            assert_raised_by_maxlite(error)
+
+
+DECLARED = ("custom", "inplace_custom")
+"""Rows whose meaning is the user's."""
+
+
+def cast_to(dtype, sample):
+    """Makes operands in which those of the first one's dtype have another."""
+    first, *others = arrays_of(sample)
+    return [
+        F.cast(Tensor(a), dtype) if a.dtype == first.dtype else Tensor(a)
+        for a in (first, *others)
+    ]
+
+
+def holds_what_it_says(results):
+    for result in listed(results):
+        assert result.to_numpy().dtype == result.dtype.to_jax()
+
+
+def assert_raised_by_maxlite(error):
+    """Checks that an error is no raw one of JAX or numpy."""
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    assert f"{os.sep}maxlite{os.sep}" in trace.tb_frame.f_code.co_filename, error

@@ -16,10 +16,16 @@ from maxlite.compilation._artifact import (
 )
 from maxlite.compilation._plan import flat_count, rebuilder, unpacker
 from maxlite.compilation._raw import join_buffers, split_arrays, write_back
-from maxlite.compilation._run import make_run, run_in_turns, stored_arrays
+from maxlite.compilation._run import (
+    make_run,
+    run_in_turns,
+    run_watched,
+    stored_arrays,
+)
 from maxlite.compilation._stage import StagedGraph, stage
 from maxlite.compilation._subgraph import call_graph, called_seed, called_specs
 from maxlite.compilation._weights import bind_weights
+from maxlite.executor._policy import policy
 from maxlite.graph._node import Region
 from maxlite.lowering import (
     Collective,
@@ -137,7 +143,7 @@ class CompiledCallable(Generic[P, R]):
             run = None
         if run is None:
             leaves, run = self._prepare(leaves)
-        return run(leaves)
+        return run(leaves) if policy.is_plain else run_watched(run, leaves)
 
     def _flatten(self, args: Any, kwargs: Any) -> list[Any]:
         try:

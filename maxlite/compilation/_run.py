@@ -18,6 +18,8 @@ from maxlite.realization_context._seed import seed_array, take_seed
 from maxlite.tensor._context import outside
 from maxlite.tensor._ownership import array_to_write
 from maxlite.tensor._tensor import Tensor, wrap
+from maxlite.tensor._watching import tell_made, tell_used
+from maxlite.tree import flatten
 
 if TYPE_CHECKING:
     import jax
@@ -99,6 +101,14 @@ def run_in_turns(
         return rebuild(map(wrap, specs, results))
 
     return run
+
+
+def run_watched(run: Run, tensors: Sequence[Tensor]) -> Any:
+    """Runs a program as it always runs, and tells of what it read and made."""
+    result = run(tensors)
+    tell_used(tensors)
+    tell_made(flatten(result, leaf=Tensor)[0])
+    return result
 
 
 def _make_run(

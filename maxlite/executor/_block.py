@@ -15,6 +15,7 @@ from maxlite._backend import lend, place
 from maxlite.driver import Buffer
 from maxlite.executor._compute import array_of
 from maxlite.graph._dim import Dim
+from maxlite.graph._graph import sized
 from maxlite.graph._node import Literal
 from maxlite.lowering._cut import cut
 from maxlite.lowering._numbers import line_of
@@ -129,16 +130,16 @@ class ArrayExecutor:
             ValueError: There is not one buffer per input, or one does not fit.
         """
         arrays, sizes = arrays_of("execute", graph.parameters, inputs, what="input")
-        results = self.run_graph(graph, arrays, sizes)
+        results, sizes = self.run_graph(graph, arrays, sizes)
         return [
             buffer
             for value, array in zip(graph.results, results, strict=True)
-            for buffer in buffers_of(array, value.spec)
+            for buffer in buffers_of(array, sized(value.spec, sizes))
         ]
 
     def run_graph(
         self, graph: Graph, arrays: Sequence[jax.Array], sizes: Sizes
-    ) -> Sequence[jax.Array]:
+    ) -> tuple[Sequence[jax.Array], Sizes]:
         """Computes the results of a graph from stored arrays of its parameters."""
         raise NotImplementedError
 

@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxlite._op_table import fronts
-from maxlite.graph._graph import Graph
-from maxlite.graph._node import Captured, External, Literal, Node, TensorValue
+from maxlite.graph._graph import Graph, sized
+from maxlite.graph._node import (
+    Captured,
+    External,
+    Literal,
+    Node,
+    Seed,
+    TensorValue,
+)
 from maxlite.lowering._cut import Cut, cut, executable_of, is_compiled
 from maxlite.lowering._literals import literal_argument
 from maxlite.lowering._rebind import check_size, size_equations, solve_sizes
@@ -61,7 +68,7 @@ def compute(
         ValueError: Two sizes are not the same though they have one name.
     """
     program = cut(graph, outputs)
-    if not one_by_one and (is_compiled(program) or fits_in_one(program)):
+    if not one_by_one and (is_compiled(program) or fits_in_one(program, sizes)):
         return _run(program, graph.name, known, sizes), sizes
     turns = _Turns(graph.name, program.nodes, dict(known), dict(sizes), one_by_one)
     turns.run(program.outputs)
@@ -75,10 +82,14 @@ def _run(
     return list(executable_of(program, name, sizes)(leaves))
 
 
-def fits_in_one(program: Cut) -> bool:
-    """Whether one executable can compute a program."""
-    measured = any(node.op.measured is not None for node in program.nodes)
-    return not measured and len(_device_lists(program)) < 2
+def fits_in_one(program: Cut, sizes: Mapping[str, int] = _NOTHING) -> bool:
+    """Whether one executable can compute a program, as far as sizes are known."""
+    nodes = program.nodes
+    measured = any(node.op.measured is not None for node in nodes)
+    if measured or len(_device_lists(program)) > 1:
+        return False
+    names = {name for node in nodes for name in node.symbols}
+    return not names or solve_sizes(size_equations(nodes), sizes).keys() >= names
 
 
 @dataclass(slots=True)
@@ -143,7 +154,7 @@ class _Turns:
     def _run_turn(self, turn: list[Node], used: Container[int]) -> None:
         """Computes nodes on one list of devices, and keeps the values that are used."""
         if _is_crossing(turn[0]):
-            self.known[id(turn[0].outputs[0])] = _moved(turn[0], self.known)
+            self.known[id(turn[0].outputs[0])] = self._moved(turn[0])
             return
         wanted = [v for node in turn for v in node.outputs if id(v) in used]
         graph = Graph(self.name)
@@ -151,6 +162,11 @@ class _Turns:
         part = cut(graph, wanted)
         results = _run(part, self.name, self.known, self.sizes)
         self.known.update(zip(map(id, wanted), results, strict=True))
+
+    def _moved(self, node: Node) -> jax.Array:
+        source, target = node.inputs[0], node.outputs[0].spec.mapping
+        described = sized(source.spec, self.sizes)
+        return fronts["moved_array"](array_of(source, self.known), described, target)
 
     def _measure(self, node: Node) -> bool:
         """Takes the size of a node's results where a computed value tells it by now.
@@ -194,12 +210,16 @@ class _Turns:
         return ready
 
     def _can_run(self, node: Node, made: set[int]) -> bool:
-        if node.op.measured is not None and id(node) not in self.measured:
-            return False
         ready = all(
             id(v) in made or not isinstance(v.origin, Node) for v in node.inputs
         )
-        return ready and self.sizes.keys() >= set(node.symbols)
+        return ready and self._has_sizes(node)
+
+    def _has_sizes(self, node: Node) -> bool:
+        """Whether every size in a node's results is known, and the one it measures."""
+        if node.op.measured is not None and id(node) not in self.measured:
+            return False
+        return self.sizes.keys() >= set(node.symbols)
 
     def _missing(self) -> list[str]:
         names = {name: None for node in self.waiting for name in node.symbols}
@@ -222,11 +242,6 @@ def _is_crossing(node: Node) -> bool:
     )
 
 
-def _moved(node: Node, known: Known) -> jax.Array:
-    source, target = node.inputs[0], node.outputs[0].spec.mapping
-    return fronts["moved_array"](array_of(source, known), source.spec, target)
-
-
 def _device_lists(program: Cut) -> set[tuple[JaxDevice, ...]]:
     """Finds the meshes of a program, by their devices; single devices fit anywhere."""
     values = [*program.leaves, *(v for node in program.nodes for v in node.outputs)]
@@ -243,7 +258,7 @@ def array_of(
     """Gives the array of a leaf, or of what was computed.
 
     Raises:
-        TypeError: It is a weight, which has no value here.
+        TypeError: It is a weight or the seed of a traced graph, without a value here.
     """
     origin = value.origin
     if id(value) in known:
@@ -254,6 +269,11 @@ def array_of(
         raise TypeError(
             f"realize: weight {origin.name!r} has no value in a lazy block, so nothing "
             "that depends on it can be computed. Stage the function, and pass weights=."
+        )
+    if isinstance(origin, Seed):
+        raise TypeError(
+            "execute: a traced graph that draws random numbers has no seed here. "
+            "Compile the function, which takes a seed at each call."
         )
     assert isinstance(origin, Captured)
     return origin.array

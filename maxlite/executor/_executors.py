@@ -33,9 +33,9 @@ class CompilingExecutor(ArrayExecutor):
 
     def run_graph(
         self, graph: Graph, arrays: Sequence[jax.Array], sizes: Sizes
-    ) -> Sequence[jax.Array]:
+    ) -> tuple[Sequence[jax.Array], Sizes]:
         """Computes the results of a graph."""
-        return compute(graph, graph.results, _known(graph, arrays), sizes)[0]
+        return compute(graph, graph.results, _known(graph, arrays), sizes)
 
 
 class InterpreterExecutor(ArrayExecutor):
@@ -77,7 +77,7 @@ class InterpreterExecutor(ArrayExecutor):
 
     def run_graph(
         self, graph: Graph, arrays: Sequence[jax.Array], sizes: Sizes
-    ) -> Sequence[jax.Array]:
+    ) -> tuple[Sequence[jax.Array], Sizes]:
         """Computes the results of a graph.
 
         Raises:
@@ -85,7 +85,7 @@ class InterpreterExecutor(ArrayExecutor):
         """
         self._check(graph, graph.results)
         known = _known(graph, arrays)
-        return compute(graph, graph.results, known, sizes, one_by_one=True)[0]
+        return compute(graph, graph.results, known, sizes, one_by_one=True)
 
     def _check(self, graph: Graph, outputs: Sequence[TensorValue]) -> None:
         if self.max_ops is None:

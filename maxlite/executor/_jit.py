@@ -76,7 +76,7 @@ class JitExecutor(ArrayExecutor):
 
     def run_graph(
         self, graph: Graph, arrays: Sequence[jax.Array], sizes: Sizes
-    ) -> Sequence[jax.Array]:
+    ) -> tuple[Sequence[jax.Array], Sizes]:
         """Computes the results of a graph, compiled: it may never come again."""
         return self._compiler.run_graph(graph, arrays, sizes)
 

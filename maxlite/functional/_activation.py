@@ -1,7 +1,5 @@
 """Smooth activations of neural networks, element by element.
 
-Floats below 32 bits are computed in float32 by those that the reference lacks.
-
 Beyond the reference: ``log_sigmoid``, ``logit``, ``mish`` and ``softplus``.
 """
 
@@ -14,19 +12,20 @@ from jax import numpy as jnp
 
 from maxlite._op_table import front
 from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._precision import in_float32
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from maxlite.tensor._tensor import Tensor
+
+_FAR = -64.0
+"""Below, ``1 + exp(x)`` is 1 in every dtype."""
 
 
 def _gelu(x: jax.Array, *, approximate: str) -> jax.Array:
-    if x.dtype.itemsize == 1:  # XLA has no error function of eight bits
-        wide = _gelu(x.astype(jnp.float32), approximate=approximate)
-        return wide.astype(x.dtype)
     if approximate == "quick":
-        return x * jax.nn.sigmoid(x * jnp.asarray(1.702, x.dtype))
+        return _gated(x, x * jnp.asarray(1.702, x.dtype), jax.nn.sigmoid)
     return jax.nn.gelu(x, approximate=approximate == "tanh")
 
 
@@ -35,16 +34,32 @@ def _logit(x: jax.Array) -> jax.Array:
 
 
 def _mish(x: jax.Array) -> jax.Array:
-    return x * jnp.tanh(jax.nn.softplus(x))
+    return _gated(x, x, lambda gate: jnp.tanh(jax.nn.softplus(gate)))
+
+
+def _silu(x: jax.Array) -> jax.Array:
+    return _gated(x, x, jax.nn.sigmoid)
+
+
+def _gated(
+    x: jax.Array, gate: jax.Array, fn: Callable[[jax.Array], jax.Array]
+) -> jax.Array:
+    """Multiplies with a function that is the exponential one far below 0.
+
+    There it may be too small a number while the product is none.
+    """
+    far = gate < _FAR
+    root = jnp.exp(jnp.where(far, gate, jnp.zeros((), x.dtype)) / 2)
+    return jnp.where(far, x * root * root, x * fn(gate))
 
 
 _GELU = unary_row("gelu", _gelu, params=("approximate",))
-_LOG_SIGMOID = unary_row("log_sigmoid", in_float32(jax.nn.log_sigmoid))
-_LOGIT = unary_row("logit", in_float32(_logit))
-_MISH = unary_row("mish", in_float32(_mish))
+_LOG_SIGMOID = unary_row("log_sigmoid", jax.nn.log_sigmoid)
+_LOGIT = unary_row("logit", _logit)
+_MISH = unary_row("mish", _mish)
 _SIGMOID = unary_row("sigmoid", jax.nn.sigmoid)
-_SILU = unary_row("silu", jax.nn.silu)
-_SOFTPLUS = unary_row("softplus", in_float32(jax.nn.softplus))
+_SILU = unary_row("silu", _silu)
+_SOFTPLUS = unary_row("softplus", jax.nn.softplus)
 
 
 @front

@@ -13,9 +13,10 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.dtype import FLOATS, INTEGERS, DType, promote
+from maxlite.dtype import FLOATS, INTEGERS, NUMBERS, DType, promote
 from maxlite.functional._dispatch import Number, apply, as_operands
 from maxlite.functional._infer import broadcast_shapes, check_dtype, promoted_dtype
+from maxlite.functional._precision import divided, in_float32
 from maxlite.sharding.rules import (
     binary_rule,
     div_rule,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from maxlite.tensor._tensor import Tensor
 
 MAX_STATIC_POWER = 64
-"""Whole powers up to this one are multiplied out, exactly."""
+"""Whole powers of floats up to this one are multiplied out."""
 
 
 def binary_row(
@@ -79,7 +80,7 @@ def promoted(lhs: jax.Array, rhs: jax.Array) -> tuple[jax.Array, jax.Array]:
 def _div(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
     if not _is_float(lhs) and not _is_float(rhs):
         lhs, rhs = lhs.astype(jnp.float64), rhs.astype(jnp.float64)
-    return jnp.true_divide(*promoted(lhs, rhs))
+    return divided(*promoted(lhs, rhs))
 
 
 def _is_float(x: jax.Array) -> bool:
@@ -113,25 +114,45 @@ def _infer_div(lhs: Spec, rhs: Spec) -> tuple[DType, Any]:
     return promoted_dtype("div", lhs, rhs), shape
 
 
+def _pow(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+    return jnp.power(lhs, rhs) if _is_float(lhs) else _integer_pow(lhs, rhs)
+
+
+def _integer_pow(base: jax.Array, exponent: jax.Array) -> jax.Array:
+    """Squares and multiplies, bit by bit; what is too large wraps around."""
+    zero, one = (jnp.asarray(value, base.dtype) for value in (0, 1))
+    power, square = jnp.ones_like(base), base
+    for bit in range(jnp.iinfo(base.dtype).bits):
+        taken = (exponent >> jnp.asarray(bit, base.dtype)) & one
+        power = jnp.where(taken == one, power * square, power)
+        square = square * square
+    if jnp.issubdtype(base.dtype, jnp.unsignedinteger):
+        return power
+    # 1 and -1 have whole reciprocals; those of others are cut to 0.
+    is_cut = (exponent < zero) & (jnp.abs(base) != one)
+    return jnp.where(is_cut, zero, power)
+
+
 def _static_pow(x: jax.Array, *, exponent: int) -> jax.Array:
     return lax.integer_pow(x, exponent)
 
 
 def _infer_static_pow(x: Spec, *, exponent: int) -> tuple[DType, Any]:
+    check_dtype("pow", x, NUMBERS, name="operands")
     return x.dtype, x.shape
 
 
 _ADD = binary_row("add", jnp.add, linear_binary_rule)
-_SUB = binary_row("sub", jnp.subtract, linear_binary_rule)
+_SUB = binary_row("sub", jnp.subtract, linear_binary_rule, allowed=NUMBERS)
 _MUL = binary_row("mul", jnp.multiply, mul_rule)
 _DIV = register(Op(name="div", fn=_div, infer=_infer_div, rule=div_rule))
-_FLOOR_DIV = binary_row("floor_div", _floor_div)
-_MOD = binary_row("mod", _mod)
-_POW = binary_row("pow", jnp.power)
+_FLOOR_DIV = binary_row("floor_div", in_float32(_floor_div), allowed=NUMBERS)
+_MOD = binary_row("mod", _mod, allowed=NUMBERS)
+_POW = binary_row("pow", in_float32(_pow), allowed=NUMBERS)
 _STATIC_POW = register(
     Op(
         name="static_pow",
-        fn=_static_pow,
+        fn=in_float32(_static_pow),
         infer=_infer_static_pow,
         rule=unary_rule,
         params=("exponent",),
@@ -177,7 +198,7 @@ def sub(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
         The broadcast shape in the promoted dtype.
 
     Raises:
-        TypeError: Neither is a tensor, or one is no number.
+        TypeError: Neither is a tensor, one is no number, or both are bool.
         ValueError: Shapes or dtypes do not fit.
 
     Source: max.experimental.functional.sub.
@@ -250,7 +271,7 @@ def floor_div(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
         for integers.
 
     Raises:
-        TypeError: Neither is a tensor, or one is no number.
+        TypeError: Neither is a tensor, one is no number, or both are bool.
         ValueError: Shapes or dtypes do not fit.
 
     Source: max.experimental.functional.floor_div.
@@ -275,7 +296,7 @@ def mod(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
         integers.
 
     Raises:
-        TypeError: Neither is a tensor, or one is no number.
+        TypeError: Neither is a tensor, one is no number, or both are bool.
         ValueError: Shapes or dtypes do not fit.
 
     Source: max.experimental.functional.mod.
@@ -293,14 +314,15 @@ def pow(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
 
     Args:
         lhs: A tensor, or a number.
-        rhs: A tensor, or a number; shapes broadcast. Whole numbers up to 64 are
-            multiplied out.
+        rhs: A tensor, or a number; shapes broadcast.
 
     Returns:
-        The broadcast shape in the promoted dtype.
+        The broadcast shape in the promoted dtype. Integers wrap around; where a tensor
+        of them holds a negative exponent, the power is cut to 0, but for powers of 1
+        and -1.
 
     Raises:
-        TypeError: Neither is a tensor, or one is no number.
+        TypeError: Neither is a tensor, one is no number, or both are bool.
         ValueError: Shapes or dtypes do not fit, or an integer is raised to a negative
             number.
 
@@ -318,7 +340,8 @@ def pow(lhs: Tensor | float, rhs: Tensor | float) -> Tensor:
                 f"pow: an integer to a negative power is no integer, got {value} for "
                 f"{base.dtype.name}. Cast the base to a float dtype."
             )
-        if value == int(value) and 0 <= value <= MAX_STATIC_POWER:
+        is_small = 0 <= value <= MAX_STATIC_POWER and float(value).is_integer()
+        if is_small or base.dtype not in FLOATS:
             return apply(_STATIC_POW, (base,), int(value))
     return apply(_POW, (base, exponent))
 

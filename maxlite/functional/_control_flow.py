@@ -149,6 +149,7 @@ def cond(
     [10.0, 20.0]
     """
     _check_predicate("cond", as_tensor("cond", pred, "pred"))
+    _check_functions("cond", then_fn=then_fn, else_fn=else_fn)
     types = [_checked_type(kind) for kind in _listed_types(out_types)]
     bodies = Bodies("cond", ())
     made = bodies.record("then_fn", lambda: _results("then_fn", then_fn()))
@@ -200,6 +201,7 @@ def while_loop(
     32.0
     """
     values = _listed("while_loop", initial_values, "initial_values")
+    _check_functions("while_loop", predicate=predicate, body=body)
     if not values:
         raise ValueError(
             "while_loop: initial_values must hold at least one tensor, got none. Pass "
@@ -219,6 +221,15 @@ def while_loop(
     operands = [*seeds_of(graphs, min(sum(draws), 1)), *values, *bodies.taken]
     static = (len(values), draws if any(draws) else None)
     return _as_list(apply(_WHILE_LOOP, operands, *bodies.regions(), *static))
+
+
+def _check_functions(who: str, **functions: Any) -> None:
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(
+                f"{who}: {name} must be a function, got {type(function).__name__}. "
+                "Write lambda: value for a constant."
+            )
 
 
 # What bodies return -------------------------------------------------------------------

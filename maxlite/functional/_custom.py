@@ -29,7 +29,7 @@ from maxlite.functional._custom_rows import (
     check_given,
     given_types,
 )
-from maxlite.functional._dispatch import apply, as_tensor, write
+from maxlite.functional._dispatch import apply, as_tensors, write
 from maxlite.functional._transfer import move
 from maxlite.graph import DeviceRef, TensorType
 from maxlite.graph._shape import compact_shape, evaluate_shape, symbols_of
@@ -65,7 +65,7 @@ def _as_device(who: str, device: Device | DeviceRef) -> Device:
 
 def _operands(who: str, values: Sequence[Tensor], device: Device) -> list[Tensor]:
     """Checks the values, and brings those on another single device to ``device``."""
-    tensors = [as_tensor(who, x, f"values[{i}]") for i, x in enumerate(values)]
+    tensors = as_tensors(who, values, "values")
     wide = next((x for x in tensors if x.is_distributed), None)
     if wide is None:
         return [move(x, device) for x in tensors]
@@ -270,6 +270,7 @@ def inplace_custom(
     [11.0, 22.0]
     """
     who = "inplace_custom"
+    values = as_tensors(who, values, "values")
     if not values:
         raise TypeError(
             f"{who}: values must hold a tensor to write to, got none. Use F.custom "

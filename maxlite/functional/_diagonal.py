@@ -95,6 +95,14 @@ def diagonal_numbers(rows: Any, columns: Any) -> jax.Array:
     return lax.iota(jnp.int64, columns)[None, :] - lax.iota(jnp.int64, rows)[:, None]
 
 
+def diagonal_number(who: str, value: Any, name: str) -> int:
+    """Checks the number of a diagonal, and holds it to those of 64 bits.
+
+    No matrix reaches beyond, so what is kept stays the same.
+    """
+    return max(-(2**63), min(whole_number(who, value, name), 2**63 - 1))
+
+
 def _triangle_row(name: str, kept: Callable[[jax.Array, jax.Array], jax.Array]) -> Op:
     """Makes the row of an op that keeps a triangle.
 
@@ -242,7 +250,7 @@ def tril(x: Tensor, k: int = 0) -> Tensor:
     >>> tril(Tensor([[1.0, 2.0], [3.0, 4.0]])).to_numpy().tolist()
     [[1.0, 0.0], [3.0, 4.0]]
     """
-    return apply(_TRIL, (as_tensor("tril", x),), whole_number("tril", k, "k"))
+    return apply(_TRIL, (as_tensor("tril", x),), diagonal_number("tril", k, "k"))
 
 
 @front
@@ -267,4 +275,4 @@ def triu(x: Tensor, k: int = 0) -> Tensor:
     >>> triu(Tensor([[1.0, 2.0], [3.0, 4.0]])).to_numpy().tolist()
     [[1.0, 2.0], [0.0, 4.0]]
     """
-    return apply(_TRIU, (as_tensor("triu", x),), whole_number("triu", k, "k"))
+    return apply(_TRIU, (as_tensor("triu", x),), diagonal_number("triu", k, "k"))

@@ -7,6 +7,7 @@ context's graph.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +35,7 @@ from maxlite.tensor._defaults import on_device
 from maxlite.tensor._number import Number
 from maxlite.tensor._ownership import holds_alone
 from maxlite.tensor._tensor import Tensor, from_numpy, wrap
+from maxlite.tensor._watching import tell_ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,6 +67,8 @@ def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
     if ctx is not None or not policy.is_plain:
         if isinstance(ctx, EagerRealizationContext):
             return ctx.record(op, operands, params)
+        if ctx is None and not policy.needs_context:
+            return _run_watched(op, operands, params)
         return _record(ctx, op, operands, params)
     # In a small op a loop is a tenth of the cost, so one and two operands have none.
     if len(operands) == 2:
@@ -135,6 +139,16 @@ _executables: Cache[tuple[Any, ...], _Ready] = Cache(
 def _stored(operand: Operand) -> Any:
     """Computes a pending tensor; a number is never pending."""
     return operand._stored() if isinstance(operand, Tensor) else operand._array
+
+
+def _run_watched(op: Op, operands: Sequence[Operand], params: tuple[Any, ...]) -> Any:
+    """Runs an op as it always runs, and tells of it."""
+    ready = _ready.get((op, params, *[x._spec for x in operands]))
+    ready = ready or _find_ready(op, params, operands)
+    results = ready.executable([_stored(x) for x in operands])
+    tell_ran()
+    made = tuple(map(wrap, ready.specs, results))
+    return made if ready.only is None else made[0]
 
 
 def _find_ready(op: Op, params: tuple[Any, ...], operands: Sequence[Operand]) -> _Ready:
@@ -232,10 +246,13 @@ def write(
         for i, value in zip(written, made, strict=False):
             ctx.write(operands[i], value)
         return tuple(ctx.create_unrealized((v,)) for v in made[len(written) :])
-    if not policy.is_plain:
+    if policy.needs_context:
         with ensure_context():
             return write(op, operands, *params, written=written)
-    return _write_now(op, operands, params, written)
+    made = _write_now(op, operands, params, written)
+    if not policy.is_plain:
+        tell_ran()
+    return made
 
 
 def _writable(ctx: RealizationContext, tensor: Any) -> TensorValue:
@@ -297,6 +314,21 @@ def as_tensor(who: str, x: Any, name: str = "x") -> Tensor:
     raise TypeError(
         f"{who}: {name} must be a Tensor, got {type(x).__name__}. Use Tensor({name})."
     )
+
+
+def as_tensors(who: str, values: Any, name: str) -> list[Tensor]:
+    """Checks that an argument is a list of Tensors, which one Tensor is not.
+
+    Raises:
+        TypeError: It is something else, or holds something else.
+    """
+    if isinstance(values, Tensor) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"{who}: {name} must be a list of tensors, got {type(values).__name__}. "
+            "Put it in a list."
+        )
+    items = list(cast("Iterable[Any]", values))
+    return [as_tensor(who, x, f"{name}[{i}]") for i, x in enumerate(items)]
 
 
 def as_operands(who: str, *operands: Any) -> tuple[Operand, ...]:

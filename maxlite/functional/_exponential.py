@@ -16,7 +16,6 @@ from jax import numpy as jnp
 
 from maxlite._op_table import front
 from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._precision import in_float32
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:
@@ -47,12 +46,10 @@ def _exp2_slope(
     return y, tangents[0] * y * math.log(2)
 
 
-@in_float32
 def _log2(x: jax.Array) -> jax.Array:
     return _rounded(jnp.log2(x))
 
 
-@in_float32
 def _log10(x: jax.Array) -> jax.Array:
     return _rounded(jnp.log10(x))
 
@@ -66,8 +63,8 @@ def _rounded(y: jax.Array) -> jax.Array:
 
 
 _EXP = unary_row("exp", jnp.exp)
-_EXP2 = unary_row("exp2", in_float32(_exp2))
-_EXPM1 = unary_row("expm1", in_float32(jnp.expm1))
+_EXP2 = unary_row("exp2", _exp2)
+_EXPM1 = unary_row("expm1", jnp.expm1)
 _LOG = unary_row("log", jnp.log)
 _LOG10 = unary_row("log10", _log10)
 _LOG1P = unary_row("log1p", jnp.log1p)

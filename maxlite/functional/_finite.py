@@ -13,7 +13,7 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, DType, finfo
 from maxlite.functional._dispatch import apply, as_tensor, number
-from maxlite.functional._infer import check_dtype
+from maxlite.functional._infer import check_dtype, real_number
 from maxlite.functional._unary import unary_row
 from maxlite.sharding.rules import ternary_rule
 
@@ -145,9 +145,13 @@ def nan_to_num(
     like = as_tensor(who, x)._spec
     check_dtype(who, like, FLOATS)
     limits = finfo(like.dtype)
-    replacements = (
-        nan,
-        limits.max if posinf is None else posinf,
-        limits.min if neginf is None else neginf,
+    replacements = {
+        "nan": nan,
+        "posinf": limits.max if posinf is None else posinf,
+        "neginf": limits.min if neginf is None else neginf,
+    }
+    numbers = (
+        number(who, real_number(who, value, name), like)
+        for name, value in replacements.items()
     )
-    return apply(_NAN_TO_NUM, (x, *(number(who, v, like) for v in replacements)))
+    return apply(_NAN_TO_NUM, (x, *numbers))

@@ -18,7 +18,7 @@ from maxlite._op_table import Op, front, register
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._infer import normal_axis, one_or_several, whole_number
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_dim
+from maxlite.graph._shape import compact_dim, num_elements
 from maxlite.sharding.rules import flip_rule
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def roll(
 
     Raises:
         TypeError: ``x`` is no tensor, or a shift or an axis is no int.
-        ValueError: There is no such axis, or not one shift for each.
+        ValueError: There is no such axis, not one shift for each, or a huge shift for a
+            size that is not known.
 
     Source: ours; numpy's roll.
 
@@ -122,7 +123,8 @@ def roll(
     as_tensor("roll", x)
     shifts = [_shift(one) for one in one_or_several(shift)]
     if axis is None:
-        return apply(_ROLL, (x,), (_total(shifts),), None)
+        total = _reduced(_total(shifts), num_elements(x._spec.shape))
+        return apply(_ROLL, (x,), (total,), None)
     axes = [normal_axis("roll", one, x.rank) for one in one_or_several(axis)]
     if len(shifts) != len(axes):
         if len(shifts) != 1:
@@ -131,7 +133,23 @@ def roll(
                 f"shifts and {len(axes)} axes. Name the axis of each."
             )
         shifts *= len(axes)
-    return apply(_ROLL, (x,), *_by_axis(shifts, axes))
+    totals, distinct = _by_axis(shifts, axes)
+    sizes = [x._spec.shape[axis] for axis in distinct]
+    return apply(_ROLL, (x,), tuple(map(_reduced, totals, sizes)), distinct)
+
+
+def _reduced(shift: int | Dim, size: int | Dim) -> int | Dim:
+    """Leaves whole turns out, so that any number of places will do."""
+    if not isinstance(shift, int):
+        return shift
+    if isinstance(size, int):
+        return shift % max(size, 1)
+    if not -(2**62) < shift < 2**62:
+        raise ValueError(
+            f"roll: a shift along an axis of size {size} must lie between -2**62 and "
+            f"2**62, got {shift}. Take it modulo a number."
+        )
+    return shift
 
 
 def _by_axis(

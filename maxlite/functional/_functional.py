@@ -25,8 +25,10 @@ from maxlite.realization_context import ensure_context
 from maxlite.realization_context._default import in_context
 from maxlite.sharding import DeviceMapping
 from maxlite.sharding._picker import pick_action
+from maxlite.sharding.rules._custom import checked_rows
 from maxlite.tensor._context import innermost
 from maxlite.tensor._tensor import Tensor
+from maxlite.tensor._watching import tell_ran
 from maxlite.tree import flatten, unflatten
 
 if TYPE_CHECKING:
@@ -88,9 +90,11 @@ def functional(
 
     @functools.wraps(graph_op)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if group is not None and innermost() is None and policy.is_plain:
+        if group is not None and innermost() is None and not policy.needs_context:
             result = group(args, kwargs)
             if result is not NotImplemented:
+                if not policy.is_plain:
+                    tell_ran()
                 return result
         wide = _distributed(args, kwargs)
         if wide is None:
@@ -131,9 +135,9 @@ def _by_rule(
     bound.apply_defaults()
     tensors, treedef = flatten((bound.args, bound.kwargs), leaf=Tensor)
     layouts, named = unflatten(treedef, [tensor.layout for tensor in tensors])
-    rows = list(rule(*layouts, **named))
-    operands = [tensor._spec for tensor in tensors]
     name = _name(graph_op)
+    rows = checked_rows(name, rule(*layouts, **named))
+    operands = [tensor._spec for tensor in tensors]
     names = _names(bound, tensors)
 
     def rows_of_axis(*_: Any) -> list[AxisAssignment]:

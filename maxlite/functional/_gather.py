@@ -7,7 +7,6 @@ raise: it gives NaN there, for integers the least value, for bools True.
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -18,7 +17,7 @@ from maxlite._op_table import Op, front, register
 from maxlite.dtype import INTEGERS
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._index import check_positions, known_values, wide_positions
-from maxlite.functional._infer import check_dtype, normal_axis, shape_text
+from maxlite.functional._infer import check_dtype, normal_axis, shape_text, whole_number
 from maxlite.sharding.rules import gather_nd_rule, gather_rule
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ def gather_nd(input: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     Raises:
         ValueError: The vectors are too long, the batch axes differ, or ``indices`` are
             no integers or, outside of a program, out of range.
-        TypeError: An operand is no tensor.
+        TypeError: An operand is no tensor, or ``batch_dims`` no int.
 
     Source: max.experimental.functional.gather_nd.
 
@@ -161,7 +160,7 @@ def gather_nd(input: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     """
     as_tensor("gather_nd", input, "input")
     as_tensor("gather_nd", indices, "indices")
-    first = operator.index(batch_dims)
+    first = whole_number("gather_nd", batch_dims, "batch_dims")
     if indices.rank and indices.dtype in INTEGERS:
         length = indices._spec.shape[-1]
         if isinstance(length, int) and first + length <= input.rank:

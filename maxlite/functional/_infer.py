@@ -7,6 +7,8 @@ import operator
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from maxlite.dtype import BOOL, FLOATS, INTEGERS, NUMBERS, SIGNED, DType, promote
 
 if TYPE_CHECKING:
@@ -98,9 +100,12 @@ def whole_number(who: str, value: Any, name: str) -> int:
     Raises:
         TypeError: It is something else, also a bool.
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{who}: {name} must be an int, got {type(value).__name__}.")
-    return operator.index(value)
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass  # also from arrays, which have the method and refuse when it is called
+    raise TypeError(f"{who}: {name} must be an int, got {type(value).__name__}.")
 
 
 def real_number(who: str, value: Any, name: str) -> float:
@@ -108,14 +113,23 @@ def real_number(who: str, value: Any, name: str) -> float:
 
     Raises:
         TypeError: It is something else.
+        ValueError: It is too large for a float.
     """
     if not isinstance(value, numbers.Real):
         raise TypeError(f"{who}: {name} must be a number, got {type(value).__name__}.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(
+            f"{who}: {name} must be a number that a float can hold, got one of "
+            f"{int(value).bit_length()} bits."
+        ) from None
 
 
 def one_or_several(value: Any) -> list[Any]:
     """Lists what an argument holds, which may be one item by itself."""
+    if isinstance(value, np.ndarray):
+        value = cast("Any", value).tolist()
     return list(cast("Any", value)) if isinstance(value, Iterable) else [value]
 
 

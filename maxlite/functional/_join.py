@@ -11,8 +11,8 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import normal_axis, shape_text
+from maxlite.functional._dispatch import apply, as_tensor, as_tensors
+from maxlite.functional._infer import normal_axis, shape_text, whole_number
 from maxlite.functional._transfer import move
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim, compact_shape
@@ -218,7 +218,7 @@ def split(
     Raises:
         ValueError: The sizes do not add up, or a size is negative, or the size of every
             piece is less than 1.
-        TypeError: An int is given for a symbolic ``n``.
+        TypeError: An int is given for a symbolic ``n``, or what is no size.
         IndexError: There is no such axis.
 
     Source: max.experimental.functional.split.
@@ -229,10 +229,11 @@ def split(
     as_tensor("split", x)
     at = normal_axis("split", axis, x.rank, IndexError)
     have = x._spec.shape[at]
-    if isinstance(split_size_or_sections, int):
-        sizes = _equal_sizes(have, split_size_or_sections)
-    else:
+    if isinstance(split_size_or_sections, Iterable):
         sizes = compact_shape(split_size_or_sections)
+    else:
+        name = "split_size_or_sections"
+        sizes = _equal_sizes(have, whole_number("split", split_size_or_sections, name))
     return _pieces(_SPLIT, x, at, sizes)
 
 
@@ -270,19 +271,14 @@ def chunk(x: Tensor, chunks: int, axis: int = 0) -> list[Tensor]:
     return _pieces(_CHUNK, x, at, (compact_dim(Dim(have) // chunks),) * chunks)
 
 
-def _listed(who: str, operands: Iterable[Any], name: str) -> tuple[Tensor, ...]:
+def _listed(who: str, operands: Any, name: str) -> tuple[Tensor, ...]:
     """Coerces a list of tensors, which one tensor is not.
 
     Raises:
         TypeError: It is no list, or an item is no tensor.
         ValueError: It is empty.
     """
-    if isinstance(operands, Tensor) or not isinstance(operands, Iterable):
-        raise TypeError(
-            f"{who}: {name} must be a list of tensors, got {type(operands).__name__}. "
-            "Put it in a list."
-        )
-    tensors = tuple(as_tensor(who, x, f"{name}[{i}]") for i, x in enumerate(operands))
+    tensors = tuple(as_tensors(who, operands, name))
     if not tensors:
         raise ValueError(f"{who}: {name} must hold at least one tensor, got none.")
     return tensors

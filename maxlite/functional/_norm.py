@@ -16,7 +16,7 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS
 from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import check_dtype, shape_text
+from maxlite.functional._infer import check_dtype, real_number, shape_text
 from maxlite.functional._reduction import widened
 from maxlite.sharding.rules import all_replicated_rule, norm_rule
 
@@ -230,7 +230,7 @@ def rms_norm(
         and the weight must be whole.
 
     Raises:
-        TypeError: An operand is no tensor, ``input`` no float, ``epsilon`` no number.
+        TypeError: An operand is no tensor, ``input`` no float, or a number is none.
         ValueError: Shapes or dtypes do not fit, or ``epsilon`` is below 0.
 
     Source: max.experimental.functional.rms_norm.
@@ -245,7 +245,8 @@ def rms_norm(
         as_tensor("rms_norm", weight, "weight"),
     )
     small = _checked_epsilon("rms_norm", epsilon)
-    offset, early = float(weight_offset), bool(multiply_before_cast)
+    offset = real_number("rms_norm", weight_offset, "weight_offset")
+    early = bool(multiply_before_cast)
     return apply(_RMS_NORM, operands, small, offset, early)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import jax
 from jax import lax
@@ -12,7 +12,7 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.functional._dispatch import Operand, apply, as_operand, as_tensor
-from maxlite.functional._infer import shape_text
+from maxlite.functional._infer import shape_text, whole_number
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_shape
 from maxlite.sharding.rules import (
@@ -176,7 +176,7 @@ def pad(
     Raises:
         ValueError: A wrong number of paddings, a negative one, another mode, an empty
             axis to be continued, or a value that does not fit.
-        TypeError: A padding is no int.
+        TypeError: ``paddings`` is no list of ints, or ``value`` no number.
 
     Source: max.experimental.functional.pad.
 
@@ -184,7 +184,7 @@ def pad(
     [0.0, 1.0, 2.0, 0.0, 0.0]
     """
     as_tensor("pad", input, "input")
-    widths = tuple(_padding(width) for width in paddings)
+    widths = _paddings(paddings)
     if len(widths) != 2 * input.rank or any(width < 0 for width in widths):
         raise ValueError(
             "pad: paddings must be two numbers of 0 or more per axis, got "
@@ -215,6 +215,7 @@ def band_part(
         exclude: Makes the band zero and keeps the rest instead.
 
     Raises:
+        TypeError: A number is no int.
         ValueError: ``x`` has no matrices, or a number is below -1 or not below the
             size of its axis.
 
@@ -235,32 +236,38 @@ def band_part(
     return apply(_BAND_PART, (x,), lower, upper, bool(exclude))
 
 
-def _padding(width: Any) -> int:
-    if isinstance(width, bool) or not hasattr(width, "__index__"):
-        raise TypeError(f"pad: a padding must be an int, got {type(width).__name__}.")
-    return operator.index(width)
+def _paddings(paddings: Any) -> Paddings:
+    if not isinstance(paddings, Iterable):
+        raise TypeError(
+            f"pad: paddings must be a list of ints, got {type(paddings).__name__}. "
+            "List (before, after) of each axis, in one flat list."
+        )
+    widths = cast("Iterable[Any]", paddings)
+    return tuple(whole_number("pad", width, "a padding") for width in widths)
 
 
 def _filler(x: Tensor, value: Any) -> tuple[Operand, ...]:
     """Gives the operand that is padded with; a constant zero needs none."""
-    if isinstance(value, Tensor):
-        if value.rank or value.dtype is not x.dtype:
+    operand = as_operand("pad", value, x)
+    if isinstance(operand, Tensor):
+        if operand.rank or operand.dtype is not x.dtype:
             raise ValueError(
                 f"pad: value must have rank 0 and dtype {x.dtype.name}, got "
-                f"{value.dtype.name}{shape_text(value._spec.shape)}. Index or cast it."
+                f"{operand.dtype.name}{shape_text(operand._spec.shape)}. Index or cast "
+                "it."
             )
-        return (value,)
-    number = as_operand("pad", value, x)
+        return (operand,)
     # -0.0 equals 0, but is another number.
-    return () if str(value) in ("0", "0.0", "False") else (number,)
+    return () if str(value) in ("0", "0.0", "False") else (operand,)
 
 
 def _band_limit(name: str, limit: int | None, size: int | Dim) -> int:
     if limit is None:
         return -1
+    limit = whole_number("band_part", limit, name)
     if limit < -1 or (isinstance(size, int) and 0 < size <= limit):
         raise ValueError(
             f"band_part: {name} must be -1 or more and below the size of the axis, got "
             f"{limit} for size {size}. Pass None for no limit."
         )
-    return operator.index(limit)
+    return limit

@@ -16,11 +16,10 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
+from maxlite.functional._bounds import bound_operand, check_holds, known_bound
 from maxlite.functional._creation import check_shape
-from maxlite.functional._diagonal import diagonal_numbers
+from maxlite.functional._diagonal import diagonal_number, diagonal_numbers
 from maxlite.functional._dispatch import apply
-from maxlite.functional._infer import whole_number
-from maxlite.functional._range import bound_operand
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim
 from maxlite.tensor._defaults import as_mapping, defaults
@@ -127,7 +126,7 @@ def _matrix(
     chosen, _ = defaults(dtype)
     height = compact_dim(rows)
     width = height if columns is None else compact_dim(columns)
-    number = whole_number(op.name, k, "k")
+    number = diagonal_number(op.name, k, "k")
     return apply(op, (), height, width, number, chosen, as_mapping(device))
 
 
@@ -220,7 +219,8 @@ def linspace(
 
     Raises:
         TypeError: A bound is no number, or ``num`` no int.
-        ValueError: ``num`` is negative, or a bound has axes.
+        ValueError: ``num`` is negative, a bound has axes or is not finite, or the dtype
+            cannot hold the first or the last number.
 
     Source: ours; numpy's linspace.
 
@@ -229,7 +229,24 @@ def linspace(
     """
     chosen, _ = defaults(dtype)
     mapping = as_mapping(device)
+    first = known_bound("linspace", "start", start)
+    last = known_bound("linspace", "stop", stop)
+    count = compact_dim(num)
+    _check_ends(first, last, count, bool(endpoint), chosen)
     bounds = [
         bound_operand("linspace", x, DType.float64, mapping) for x in (start, stop)
     ]
-    return apply(_LINSPACE, bounds, compact_dim(num), bool(endpoint), chosen, mapping)
+    return apply(_LINSPACE, bounds, count, bool(endpoint), chosen, mapping)
+
+
+def _check_ends(
+    first: Any, last: Any, count: int | Dim, endpoint: bool, dtype: DType
+) -> None:
+    """Refuses a dtype that cannot hold the outermost numbers, where they are known."""
+    if not isinstance(count, int) or {type(first), type(last)} - {int, float}:
+        return
+    if count > 0:
+        check_holds("linspace", first, dtype)
+    if count > 1:
+        at_end = last if endpoint else last - (last - first) / count
+        check_holds("linspace", at_end, dtype)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from maxlite.executor._policy import policy
 from maxlite.graph import Graph
 from maxlite.graph._node import Parameter
 from maxlite.lowering import compile_graph
@@ -18,6 +19,7 @@ from maxlite.realization_context import GraphRealizationContext
 from maxlite.tensor._context import RealizationState, realization_context
 from maxlite.tensor._defaults import defaults
 from maxlite.tensor._tensor import Tensor, wrap
+from maxlite.tensor._watching import tell_used
 from maxlite.tree import flatten, unflatten
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ class PureGroup:
         if kwargs or not ONLY_TENSORS.issuperset(map(type, args)):
             tensors, treedef = flatten((args, kwargs), leaf=Tensor)
         arrays = [a if (a := x._array) is not None else x._stored() for x in tensors]
+        if not policy.is_plain:
+            tell_used(tensors)
         statics = None if treedef is None else (treedef, treedef.exact_statics)
         key = (statics, defaults(), *[x._spec for x in tensors])
         program = self._known.get(key, _UNKNOWN)

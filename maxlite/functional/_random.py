@@ -22,6 +22,7 @@ from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, DType
 from maxlite.functional._creation import check_shape, number_of
 from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._precision import widened
 from maxlite.graph._shape import compact_shape
 from maxlite.realization_context import GraphRealizationContext
 from maxlite.realization_context._default import graph_context
@@ -50,9 +51,10 @@ def _uniform(
     shape: Any,
     mapping: DeviceMapping,
 ) -> jax.Array:
-    unit = jax.random.uniform(_key(seed), shape, low.dtype)
+    first, last = widened(low), widened(high)
+    unit = jax.random.uniform(_key(seed), shape, first.dtype)
+    drawn = (first * (1 - unit) + last * unit).astype(low.dtype)
     # Rounding must not reach the upper bound, nor pass the lower one.
-    drawn = low * (1 - unit) + high * unit
     return jnp.clip(drawn, low, jnp.nextafter(high, low))
 
 
@@ -64,7 +66,9 @@ def _normal(
     shape: Any,
     mapping: DeviceMapping,
 ) -> jax.Array:
-    return jax.random.normal(_key(seed), shape, mean.dtype) * std + mean
+    center = widened(mean)
+    drawn = jax.random.normal(_key(seed), shape, center.dtype)
+    return (drawn * widened(std) + center).astype(mean.dtype)
 
 
 def _key(seed: jax.Array) -> jax.Array:

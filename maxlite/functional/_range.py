@@ -10,23 +10,22 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.dtype import FLOATS, DType
-from maxlite.functional._creation import check_shape, full_like, number_of
-from maxlite.functional._dispatch import Operand, apply, as_tensor
+from maxlite.dtype import NUMBERS, DType
+from maxlite.functional._bounds import bound_operand, check_holds, known_bound
+from maxlite.functional._creation import check_shape, full_like
+from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._precision import widened
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim
-from maxlite.graph._spec import Spec
-from maxlite.sharding import (
-    DeviceMapping,
-)
 from maxlite.tensor._context import innermost
 from maxlite.tensor._defaults import as_mapping, defaults
-from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:
     from maxlite.driver import Device
     from maxlite.graph import DeviceRef, DimLike
-    from maxlite.sharding import DeviceMesh
+    from maxlite.graph._spec import Spec
+    from maxlite.sharding import DeviceMapping, DeviceMesh
+    from maxlite.tensor._tensor import Tensor
 
     Where = Device | DeviceMapping | DeviceMesh | DeviceRef | None
 
@@ -35,8 +34,9 @@ def _range(
     start: jax.Array, step: jax.Array, *, size: Any, dtype: DType, mapping: Any
 ) -> jax.Array:
     target = dtype.to_jax()
-    steps = lax.iota(target, size)
-    return start.astype(target) + steps * step.astype(target)
+    wide = widened(jnp.zeros((), target)).dtype
+    steps = lax.iota(wide, size)
+    return (start.astype(wide) + steps * step.astype(wide)).astype(target)
 
 
 def _infer_range(
@@ -98,9 +98,10 @@ def range(
         Shape ``[ceil((stop - start) / step)]``.
 
     Raises:
-        ValueError: The step is 0 or leads away from ``stop``, or the length is not
-            known.
-        TypeError: ``out_dim`` contradicts the length.
+        ValueError: The step is 0 or leads away from ``stop``, a bound is not finite,
+            the length is not known, or the dtype cannot hold the last number.
+        TypeError: A bound is no number, ``dtype`` is bool, or ``out_dim`` contradicts
+            the length.
 
     Source: max.experimental.functional.range.
 
@@ -108,8 +109,16 @@ def range(
     [0.0, 1.0, 2.0]
     """
     chosen, _ = defaults(dtype)
+    if chosen not in NUMBERS:
+        raise TypeError(
+            f"range: dtype must be integer or floating, got {chosen.name}. Count in "
+            "int64, and cast it."
+        )
     mapping = as_mapping(device)
-    size = _range_size(start, stop, step, out_dim)
+    named = {"start": start, "stop": stop, "step": step}
+    bounds = [known_bound("range", name, bound) for name, bound in named.items()]
+    size = _range_size(bounds, out_dim)
+    _check_last(bounds, size, chosen)
     operands = tuple(bound_operand("range", x, chosen, mapping) for x in (start, step))
     return apply(_RANGE, operands, size, chosen, mapping)
 
@@ -174,29 +183,8 @@ def from_dim(dim: DimLike) -> Tensor:
     return apply(_FROM_DIM, (), size, as_mapping(None))
 
 
-def bound_operand(who: str, x: Any, dtype: DType, mapping: DeviceMapping) -> Operand:
-    """Makes the operand of a bound: a number, a Dim or a tensor of rank 0.
-
-    Args:
-        who: The op.
-        x: The bound.
-        dtype: What a number must fit; floats are not rounded to it yet.
-        mapping: Where the result is made.
-    """
-    if isinstance(x, Tensor):
-        if x.rank:
-            raise ValueError(
-                f"{who}: a bound must have rank 0, got shape {x.shape}. Index it first."
-            )
-        return x
-    if isinstance(x, Dim):
-        return from_dim(x)
-    exact = DType.float64 if dtype in FLOATS else dtype
-    return number_of(who, x, exact, mapping)
-
-
-def _range_size(start: Any, stop: Any, step: Any, out_dim: Any) -> int | Dim:
-    size = _computed_size(start, stop, step)
+def _range_size(bounds: list[Any], out_dim: Any) -> int | Dim:
+    size = None if None in bounds else _computed_size(*bounds)
     if out_dim is None:
         if size is None:
             raise ValueError(
@@ -209,18 +197,28 @@ def _range_size(start: Any, stop: Any, step: Any, out_dim: Any) -> int | Dim:
     return wanted
 
 
-def _computed_size(start: Any, stop: Any, step: Any) -> int | Dim | None:
-    bounds: list[Any] = [start, stop, step]
-    if any(isinstance(x, Tensor) and not x.real for x in bounds):
-        return None
-    bounds = [x.item() if isinstance(x, Tensor) else x for x in bounds]
-    first, last, by = bounds
+def _computed_size(first: Any, last: Any, by: Any) -> int | Dim:
     if any(isinstance(x, Dim) for x in (first, last, by)):
         return compact_dim((Dim(last) - Dim(first) + Dim(by) - 1) // Dim(by))
-    if by == 0 or (last - first) / by < 0:
+    distance = last - first
+    if by == 0 or (distance and (distance > 0) != (by > 0)):
         raise ValueError(
             f"range: the step must lead from start to stop, got {first}, {last} and "
             f"step {by}. Change its sign."
         )
-    length: int = math.ceil((last - first) / by)
-    return length
+    if isinstance(distance, int) and isinstance(by, int):
+        return -(-distance // by)
+    count = distance / by
+    if not math.isfinite(count):
+        raise ValueError(
+            f"range: the length must be finite, got {first}, {last} and step {by}. "
+            "Make the step larger."
+        )
+    return math.ceil(count)
+
+
+def _check_last(bounds: list[Any], size: int | Dim, dtype: DType) -> None:
+    """Refuses a dtype that cannot hold the last number, where that is known."""
+    first, _, by = bounds
+    if isinstance(size, int) and size and not {type(first), type(by)} - {int, float}:
+        check_holds("range", first + (size - 1) * by, dtype)

@@ -14,7 +14,6 @@ from maxlite._op_table import front
 from maxlite.dtype import NUMBERS
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._infer import real_number
-from maxlite.functional._precision import in_float32
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:
@@ -56,15 +55,13 @@ def _hard_swish(x: jax.Array) -> jax.Array:
     return x * _hard_sigmoid(x)
 
 
-_ELU = unary_row("elu", in_float32(_elu), params=("alpha",))
-_HARD_SIGMOID = unary_row("hard_sigmoid", in_float32(_hard_sigmoid))
-_HARD_SWISH = unary_row("hard_swish", in_float32(_hard_swish))
-_LEAKY_RELU = unary_row(
-    "leaky_relu", in_float32(_leaky_relu), params=("negative_slope",)
-)
+_ELU = unary_row("elu", _elu, params=("alpha",))
+_HARD_SIGMOID = unary_row("hard_sigmoid", _hard_sigmoid)
+_HARD_SWISH = unary_row("hard_swish", _hard_swish)
+_LEAKY_RELU = unary_row("leaky_relu", _leaky_relu, params=("negative_slope",))
 _RELU = unary_row("relu", _relu, NUMBERS)
 _RELU6 = unary_row("relu6", _relu6, NUMBERS)
-_SELU = unary_row("selu", in_float32(_selu))
+_SELU = unary_row("selu", _selu)
 
 
 @front

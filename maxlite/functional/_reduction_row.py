@@ -8,9 +8,10 @@ Without an axis the elements count as one flat axis: what stays of it has shape 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax
+import numpy as np
 from jax import lax
 
 from maxlite._op_table import Op, register
@@ -125,13 +126,15 @@ def reduce_one(
     return apply(op, (x,), (at,), bool(keepdims), *options)
 
 
-def _normal_axes(who: str, axis: int | Sequence[int], rank: int) -> tuple[int, ...]:
+def _normal_axes(who: str, axis: Any, rank: int) -> tuple[int, ...]:
+    if isinstance(axis, np.ndarray):
+        axis = cast("Any", axis).tolist()
     if not isinstance(axis, Sequence):
         return (normal_axis(who, axis, rank),)
     axes = sorted(normal_axis(who, each, rank) for each in axis)
     if len(set(axes)) < len(axes):
         raise ValueError(
-            f"{who}: the axes must be different ones, got {tuple(axis)} for a tensor "
+            f"{who}: the axes must be different ones, got {(*axis,)} for a tensor "
             f"of rank {rank}. Name each axis once."
         )
     return tuple(axes)

@@ -224,7 +224,7 @@ def rebind(
 
     Raises:
         ValueError: ``shape`` has another rank.
-        TypeError: Known sizes differ.
+        TypeError: Known sizes differ, or ``message`` is no string.
 
     Source: max.experimental.functional.rebind.
 
@@ -233,6 +233,11 @@ def rebind(
     [Dim(2)]
     """
     as_tensor("rebind", x)
+    if not isinstance(message, str):
+        raise TypeError(
+            f"rebind: message must be a string, got {type(message).__name__}. Leave it "
+            "out."
+        )
     wanted = _sizes("rebind", shape)
     have = x._spec.shape
     if len(wanted) != x.rank:

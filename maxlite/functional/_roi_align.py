@@ -7,7 +7,6 @@ two axes are worked out apart: a mean is one product with a matrix for each of t
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +19,7 @@ from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._index import known_values
-from maxlite.functional._infer import check_dtype, shape_text
+from maxlite.functional._infer import check_dtype, real_number, shape_text, whole_number
 from maxlite.functional._precision import widened
 from maxlite.sharding.rules import roi_align_rule
 
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 
 REGIONS_AT_ONCE = 8
 """Regions computed side by side; each takes memory of about two images."""
+
+_TOO_LARGE = 2.0**31
+"""Neither a scale nor a number of points reaches this far in earnest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +290,8 @@ def roi_align(
         without points gives 0, one of an image that is not there NaN.
 
     Raises:
-        TypeError: An operand is no tensor or has no floats, or a number of bins is no
-            int.
+        TypeError: An operand is no tensor or has no floats, a number of bins is no int,
+            or another number none.
         ValueError: Shapes do not fit, there is no such mode, a number of bins is
             negative or, outside of a program, there is no such image.
 
@@ -309,19 +311,25 @@ def roi_align(
     )
     if mode not in ("AVG", "MAX"):
         raise ValueError(f"roi_align: mode must be 'AVG' or 'MAX', got {mode!r}.")
-    options = (float(spatial_scale), max(int(sampling_ratio), 0), bool(aligned), mode)
-    made = apply(_ROI_ALIGN, (input, rois), bins, *options)
+    scale = _factor(spatial_scale, "spatial_scale")
+    ratio = max(int(_factor(sampling_ratio, "sampling_ratio")), 0)
+    made = apply(_ROI_ALIGN, (input, rois), bins, scale, ratio, bool(aligned), mode)
     _check_images(rois, input._spec.shape[0])
     return made
 
 
+def _factor(value: Any, name: str) -> float:
+    factor = real_number("roi_align", value, name)
+    if not abs(factor) < _TOO_LARGE:
+        raise ValueError(
+            f"roi_align: {name} must be a number between -2**31 and 2**31, got "
+            f"{factor}."
+        )
+    return factor
+
+
 def _bin_count(count: Any, name: str) -> int:
-    try:
-        bins = operator.index(count)
-    except TypeError:
-        raise TypeError(
-            f"roi_align: {name} must be an int, got {type(count).__name__}."
-        ) from None
+    bins = whole_number("roi_align", count, name)
     if bins < 0:
         raise ValueError(f"roi_align: {name} must be 0 or more, got {bins}.")
     return bins

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
+from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._infer import whole_number
-from maxlite.functional._precision import in_float32
+from maxlite.functional._precision import divided
 from maxlite.functional._unary import unary_row
 from maxlite.sharding.rules import unary_rule
 
@@ -20,9 +22,33 @@ if TYPE_CHECKING:
     from maxlite.tensor._tensor import Tensor
 
 
-@in_float32
 def _round(x: jax.Array, *, decimals: int) -> jax.Array:
-    return jnp.round(x, decimals)
+    if not decimals:
+        return _nearest(x)
+    info = np.finfo(x.dtype)
+    most = int(np.log10(info.max))  # 10 to this power is still a number
+    if decimals > most + info.precision + 2:
+        return x
+    if decimals < -most:
+        return jnp.where(jnp.isfinite(x), jnp.copysign(jnp.zeros((), x.dtype), x), x)
+    # In two steps: the factor alone may be beyond the range.
+    places = abs(decimals)
+    first, second = (
+        jnp.asarray(10.0**power, x.dtype)
+        for power in (min(places, most), max(places - most, 0))
+    )
+    if decimals < 0:
+        scaled = divided(x, first)
+        rounded = _nearest(scaled) * first
+    else:
+        scaled = x * first * second
+        rounded = divided(divided(_nearest(scaled), second), first)
+    # A number whose multiple is infinite has no digits there.
+    return jnp.where(jnp.isfinite(scaled), rounded, lax.stop_gradient(x))
+
+
+def _nearest(x: jax.Array) -> jax.Array:
+    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
 
 
 _CEIL = unary_row("ceil", jnp.ceil)

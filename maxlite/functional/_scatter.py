@@ -14,10 +14,11 @@ import jax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.dtype import INTEGERS
+from maxlite.dtype import ALL, INTEGERS, NUMBERS
 from maxlite.functional._dispatch import apply, as_tensor
 from maxlite.functional._index import wide_positions
 from maxlite.functional._infer import check_dtype, normal_axis, shape_text
+from maxlite.functional._precision import widened
 from maxlite.sharding.rules import all_replicated_rule, scatter_rule
 
 if TYPE_CHECKING:
@@ -30,26 +31,31 @@ if TYPE_CHECKING:
 
     Combine = Literal["set", "add", "max", "min", "mul"]
 
+_ACCUMULATING = ("add", "mul")
+"""What rounds at each step, and has no meaning for truth values."""
+
 
 def _put(
     x: jax.Array, updates: jax.Array, at: tuple[jax.Array, ...], combine: Combine
 ) -> jax.Array:
-    place = x.at[tuple(map(wide_positions, at))]
-    match combine:
-        case "set":
-            return place.set(updates, mode="drop")
-        case "add":
-            return place.add(updates, mode="drop")
-        case "max":
-            return place.max(updates, mode="drop")
-        case "min":
-            return place.min(updates, mode="drop")
-        case "mul":
-            return place.multiply(updates, mode="drop")
+    if combine in _ACCUMULATING:
+        wide, terms = widened(x), widened(updates)
+    else:
+        wide, terms = x, updates
+    target = wide.at[tuple(map(wide_positions, at))]
+    methods = {
+        "set": target.set,
+        "add": target.add,
+        "max": target.max,
+        "min": target.min,
+        "mul": target.multiply,
+    }
+    return methods[combine](terms, mode="drop").astype(x.dtype)
 
 
 def _row(name: str, combine: Combine) -> Op:
     """Makes the row of a scatter along one axis."""
+    allowed = _dtypes(combine)
 
     def scatter_along(
         x: jax.Array, updates: jax.Array, indices: jax.Array, *, axis: int
@@ -62,7 +68,7 @@ def _row(name: str, combine: Combine) -> Op:
         return _over_other_axes(put, x.ndim, axis)(x, updates, indices)
 
     def infer(x: Spec, updates: Spec, indices: Spec, *, axis: int) -> tuple[DType, Any]:
-        _check_operands(name, x, updates, indices)
+        _check_operands(name, allowed, x, updates, indices)
         fits = updates.shape == indices.shape and updates.rank == x.rank
         if not fits or _without(updates.shape, axis) != _without(x.shape, axis):
             raise ValueError(
@@ -81,12 +87,14 @@ def _row(name: str, combine: Combine) -> Op:
             infer=infer,
             rule=scatter_rule,
             params=("axis",),
+            dtypes=allowed,
         )
     )
 
 
 def _nd_row(name: str, combine: Combine) -> Op:
     """Makes the row of a scatter to vectors of positions."""
+    allowed = _dtypes(combine)
 
     def scatter_vectors(
         x: jax.Array, updates: jax.Array, indices: jax.Array
@@ -94,7 +102,7 @@ def _nd_row(name: str, combine: Combine) -> Op:
         return _put(x, updates, tuple(jnp.moveaxis(indices, -1, 0)), combine)
 
     def infer(x: Spec, updates: Spec, indices: Spec) -> tuple[DType, Any]:
-        _check_operands(name, x, updates, indices)
+        _check_operands(name, allowed, x, updates, indices)
         length = indices.shape[-1] if indices.rank else None
         if not isinstance(length, int) or not 0 < length <= x.rank:
             raise ValueError(
@@ -113,11 +121,24 @@ def _nd_row(name: str, combine: Combine) -> Op:
         return x.dtype, x.shape
 
     return register(
-        Op(name=name, fn=scatter_vectors, infer=infer, rule=all_replicated_rule)
+        Op(
+            name=name,
+            fn=scatter_vectors,
+            infer=infer,
+            rule=all_replicated_rule,
+            dtypes=allowed,
+        )
     )
 
 
-def _check_operands(name: str, x: Spec, updates: Spec, indices: Spec) -> None:
+def _dtypes(combine: Combine) -> frozenset[DType]:
+    return NUMBERS if combine in _ACCUMULATING else ALL
+
+
+def _check_operands(
+    name: str, allowed: frozenset[DType], x: Spec, updates: Spec, indices: Spec
+) -> None:
+    check_dtype(name, x, allowed, name="input")
     check_dtype(name, indices, INTEGERS, ValueError, "indices")
     if updates.dtype is not x.dtype:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -182,6 +183,7 @@ def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
     Raises:
         IndexError: There is no such axis.
         ValueError: An axis is named twice, or not at all.
+        TypeError: ``dims`` is no list of ints.
 
     Source: max.experimental.functional.permute.
 
@@ -190,6 +192,11 @@ def permute(x: Tensor, dims: Sequence[int]) -> Tensor:
     [[[1.0]], [[2.0]]]
     """
     as_tensor("permute", x)
+    if not isinstance(dims, Iterable):
+        raise TypeError(
+            f"permute: dims must be a list of axes, got {type(dims).__name__}. List "
+            "them all."
+        )
     order = tuple(normal_axis("permute", dim, x.rank, IndexError) for dim in dims)
     if sorted(order) != list(range(x.rank)):
         raise ValueError(

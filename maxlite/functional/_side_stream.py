@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from maxlite._op_table import front
-from maxlite.functional._dispatch import as_tensor
+from maxlite.functional._dispatch import as_tensor, as_tensors
 from maxlite.functional._infer import shape_text
 from maxlite.graph import DeviceRef, TensorType
 from maxlite.graph._shape import compact_shape
@@ -51,8 +51,8 @@ def side_stream(
         input.
 
     Raises:
-        TypeError: An input or a result is no tensor, a stated type no TensorType,
-            ``body_fn`` no function, or ``stream_id`` no int.
+        TypeError: ``inputs`` is no list, an input or a result no tensor, a stated type
+            no TensorType, ``body_fn`` no function, or ``stream_id`` no int.
         ValueError: The results are not as stated, or ``stream_id`` is negative.
 
     Source: max.experimental.functional.side_stream.
@@ -62,7 +62,7 @@ def side_stream(
     [2.0, 4.0]
     """
     who = "side_stream"
-    tensors = [as_tensor(who, x, f"inputs[{i}]") for i, x in enumerate(inputs)]
+    tensors = as_tensors(who, inputs, "inputs")
     if not callable(body_fn):
         raise TypeError(
             f"{who}: body_fn must be a function, got {type(body_fn).__name__}."

@@ -49,18 +49,18 @@ def _at_origin(
 
 
 _ACOS = unary_row("acos", jnp.arccos)
-_ACOSH = unary_row("acosh", in_float32(jnp.arccosh))
-_ASIN = unary_row("asin", in_float32(jnp.arcsin))
-_ASINH = unary_row("asinh", in_float32(jnp.arcsinh))
-_ATAN = unary_row("atan", in_float32(jnp.arctan))
+_ACOSH = unary_row("acosh", jnp.arccosh)
+_ASIN = unary_row("asin", jnp.arcsin)
+_ASINH = unary_row("asinh", jnp.arcsinh)
+_ATAN = unary_row("atan", jnp.arctan)
 _ATAN2 = binary_row("atan2", _atan2, allowed=FLOATS)
 _ATANH = unary_row("atanh", jnp.arctanh)
 _COS = unary_row("cos", jnp.cos)
-_COSH = unary_row("cosh", in_float32(jnp.cosh))
+_COSH = unary_row("cosh", jnp.cosh)
 _HYPOT = binary_row("hypot", _hypot, allowed=FLOATS)
 _SIN = unary_row("sin", jnp.sin)
-_SINH = unary_row("sinh", in_float32(jnp.sinh))
-_TAN = unary_row("tan", in_float32(jnp.tan))
+_SINH = unary_row("sinh", jnp.sinh)
+_TAN = unary_row("tan", jnp.tan)
 _TANH = unary_row("tanh", jnp.tanh)
 
 

@@ -35,6 +35,18 @@ def unary_row(
     rule: Callable[..., Any] = unary_rule,
     params: tuple[str, ...] = (),
 ) -> Op:
+    """Makes the row of an op on one tensor, element by element.
+
+    Args:
+        name: The op.
+        fn: Takes the array; floats below 32 bits come in float32 and are rounded once.
+        allowed: Dtypes that it takes.
+        to: Dtype of the result, that of the operand when None.
+        error: Raised for other dtypes.
+        rule: Placement rows.
+        params: Names of the static parameters.
+    """
+
     def infer(x: Spec, **_: Any) -> tuple[DType, Any]:
         check_dtype(name, x, allowed, error)
         return to or x.dtype, x.shape
@@ -42,7 +54,7 @@ def unary_row(
     return register(
         Op(
             name=name,
-            fn=fn,
+            fn=fn if to else in_float32(fn),
             infer=infer,
             rule=rule,
             params=params,
@@ -54,7 +66,7 @@ def unary_row(
 _ABS = unary_row("abs", jnp.abs, SIGNED_NUMBERS)
 _ERF = unary_row("erf", lax.erf)
 _NEGATE = unary_row("negate", jnp.negative, SIGNED_NUMBERS, rule=linear_unary_rule)
-_RECIPROCAL = unary_row("reciprocal", in_float32(jnp.reciprocal))
+_RECIPROCAL = unary_row("reciprocal", jnp.reciprocal)
 _RSQRT = unary_row("rsqrt", lax.rsqrt)
 _SIGN = unary_row("sign", jnp.sign, NUMBERS)
 _SQRT = unary_row("sqrt", jnp.sqrt)

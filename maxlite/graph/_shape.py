@@ -8,12 +8,13 @@ as fast as Python does when no symbol is involved, which is nearly always.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast, overload
 
 from maxlite.graph._dim import Dim, DimLike, StaticDim, SymbolicDim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Self
 
 ShapeLike: TypeAlias = Iterable[DimLike]
 """What :class:`Shape` takes: sizes in order."""
@@ -45,6 +46,34 @@ class Shape(list[Dim]):
 
     def __init__(self, dims: ShapeLike = ()) -> None:
         super().__init__(map(Dim, dims))
+
+    # What comes in later becomes a dim too, so that every property sees it.
+
+    def append(self, dim: DimLike, /) -> None:
+        """Adds a dim at the end."""
+        super().append(Dim(dim))
+
+    def extend(self, dims: ShapeLike, /) -> None:
+        """Adds dims at the end."""
+        super().extend(map(Dim, dims))
+
+    def insert(self, index: SupportsIndex, dim: DimLike, /) -> None:
+        """Adds a dim in front of another one."""
+        super().insert(index, Dim(dim))
+
+    def __iadd__(self, dims: ShapeLike, /) -> Self:
+        """Adds dims at the end."""
+        self.extend(dims)
+        return self
+
+    @overload
+    def __setitem__(self, index: SupportsIndex, dims: DimLike, /) -> None: ...
+    @overload
+    def __setitem__(self, index: slice, dims: ShapeLike, /) -> None: ...
+    def __setitem__(self, index: Any, dims: Any, /) -> None:
+        """Replaces a dim, or those of a slice."""
+        is_slice = isinstance(cast("object", index), slice)
+        super().__setitem__(index, list(map(Dim, dims)) if is_slice else Dim(dims))
 
     @property
     def rank(self) -> int:

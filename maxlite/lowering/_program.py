@@ -20,6 +20,7 @@ from maxlite._fork import check_not_forked, refuse_after_fork
 from maxlite._jax_compat import direct_call
 from maxlite._programs import add_program
 from maxlite.driver import CPU
+from maxlite.dtype import DType
 from maxlite.graph._dim import Dim
 from maxlite.graph._node import TensorValue
 from maxlite.lowering._evaluate import Evaluator
@@ -38,6 +39,9 @@ MAX_CALLS_IN_FLIGHT = 16
 """Calls on a mesh of CPU devices before one is waited for. XLA's CPU collectives
 deadlock when more than about 30 unawaited calls are in flight, so this is no tuning
 knob: it is a bound of safety."""
+
+
+_FLOAT4 = DType.float4_e2m1fn.to_jax()
 
 
 def stored_shape(spec: Spec, sizes: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -158,7 +162,16 @@ class Executable:
         add_program(self)
 
     def _first_call(self, *arrays: jax.Array) -> Sequence[jax.Array]:
-        results = self._watched(self.compiled)(*arrays)
+        try:
+            results = self._watched(self.compiled)(*arrays)
+        except ValueError as error:
+            if any(array.dtype == _FLOAT4 for array in arrays):
+                raise NotImplementedError(
+                    "a program must take no float4_e2m1fn, whose arrays JAX does not "
+                    "pass to compiled code here. Cast numpy data to float32 before a "
+                    "Tensor is made, or cast inside of the program."
+                ) from error
+            raise
         self.call = self._watched(direct_call(self.compiled))
         return results
 

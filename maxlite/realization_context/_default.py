@@ -98,9 +98,22 @@ def ensure_context() -> Generator[None]:
     if innermost() is not None:
         yield
         return
-    ctx = default_realization_context()
+    ctx = _made()
     with ctx, realization_context(ctx):
         yield
+
+
+def _made() -> Any:
+    """Makes a default context; who watches is told when it computes at its end."""
+    ctx = _maker()
+    if not policy.is_plain and _computes_at_its_end(ctx):
+        ctx._is_one_op = True
+    return ctx
+
+
+def _computes_at_its_end(ctx: object) -> bool:
+    is_lazy = isinstance(ctx, LazyRealizationContext)
+    return isinstance(ctx, EagerRealizationContext) and not is_lazy
 
 
 def in_graph_context() -> bool:
@@ -126,7 +139,7 @@ def in_context(
     """
     if innermost() is not None:
         return fn(*args, **kwargs)
-    ctx = _maker()
+    ctx = _maker() if policy.is_plain else _made()
     if type(ctx) is not EagerRealizationContext:
         with ctx, realization_context(ctx):
             return fn(*args, **kwargs)

@@ -20,6 +20,7 @@ from maxlite.executor import (
 )
 from maxlite.executor._block import Block, Sizes, run_block
 from maxlite.executor._compute import array_of
+from maxlite.executor._policy import policy
 from maxlite.graph._graph import Graph, sized
 from maxlite.graph._node import (
     Captured,
@@ -42,6 +43,13 @@ from maxlite.tensor._context import (
 )
 from maxlite.tensor._number import Number
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
+from maxlite.tensor._watching import (
+    held_list,
+    tell_broke,
+    tell_made,
+    tell_ran,
+    tell_used,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,13 +91,16 @@ class EagerRealizationContext(Unique):
     signal_buffers: list[Any] | None = None
     """Always None: XLA synchronizes collectives by itself."""
 
+    _is_one_op = False
+    """Whether it was opened for one op, or one group, outside of any context."""
+
     def __init__(
         self, executor: Executor | None = None, *, use_interpreter: bool | None = None
     ) -> None:
         if executor is None and use_interpreter is not None:
             executor = InterpreterExecutor() if use_interpreter else CompilingExecutor()
         self.executor: Executor = default_executor() if executor is None else executor
-        self.unrealized: list[ref[Tensor]] = []
+        self.unrealized: list[ref[Tensor]] = [] if policy.is_plain else held_list()
         self._graph: Graph | None = None
         self._leaves: list[TensorValue] = []
         self._arrays: list[jax.Array | None] = []
@@ -206,6 +217,8 @@ class EagerRealizationContext(Unique):
         if array is None:
             self._settle(operand)
             array = operand._array
+        if not policy.is_plain:
+            tell_used((cast("Tensor", operand),))
         known = self._sources.get(id(array))
         if known is not None:
             return known[1]
@@ -254,6 +267,7 @@ class EagerRealizationContext(Unique):
             )
         with outside():
             run_now(ctx.realize_all())
+        tell_broke()
 
     def add_source(self, tensor: Tensor) -> RealizationState:
         """Makes a tensor available as a value of the graph.
@@ -340,9 +354,18 @@ class EagerRealizationContext(Unique):
                     if not tensor._spec.is_static:
                         tensor._spec = sized(tensor._spec, sizes)
                     tensor._array, tensor._value, tensor._ctx = array, None, None
+                if not policy.is_plain:
+                    self._tell(pending)
             if not last:
                 self._forget()
         return pending
+
+    def _tell(self, computed: Sequence[Tensor]) -> None:
+        """Tells who watches that something was computed."""
+        if self._is_one_op:
+            tell_ran()
+        else:
+            tell_made(computed, self.unrealized)
 
     def _run(self, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
         try:
@@ -351,7 +374,9 @@ class EagerRealizationContext(Unique):
             with outside():
                 return run_block(self.executor, block)
         except Exception as error:
-            error.add_note(block.story())
+            story = block.story()
+            if story not in getattr(error, "__notes__", ()):  # it may be raised again
+                error.add_note(story)
             raise
 
     def _check_left(self) -> None:
@@ -378,7 +403,7 @@ class EagerRealizationContext(Unique):
     def _forget(self) -> None:
         """Starts afresh: what was recorded is computed."""
         self._graph = None
-        self.unrealized = []
+        self.unrealized = [] if policy.is_plain else held_list()
         self._leaves, self._arrays, self._numbers = [], [], {}
         self._sources, self._effects = {}, []
 

@@ -9,6 +9,7 @@ from maxlite._unique import Unique
 from maxlite.graph._node import External, Parameter
 from maxlite.tensor._context import RealizationState, outside
 from maxlite.tensor._tensor import Tensor, run_now, wrap_pending
+from maxlite.tensor._watching import tell_broke
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -119,6 +120,7 @@ class GraphRealizationContext(Unique):
         if state is not None:
             with outside():
                 run_now(state.ctx.realize_all())
+            tell_broke()
 
     def capture(self, array: jax.Array, spec: Spec) -> TensorValue:
         """Makes a realized array from outside available."""

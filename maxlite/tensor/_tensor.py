@@ -16,6 +16,7 @@ import numpy as np
 from maxlite._backend import lend, place, put, row_major
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
+from maxlite.executor._policy import policy
 from maxlite.graph import DeviceRef
 from maxlite.graph._node import TensorValue
 from maxlite.graph._spec import Spec, spec
@@ -40,6 +41,7 @@ from maxlite.tensor._numpy_functions import NumpyFunctions
 from maxlite.tensor._operators import Operators
 from maxlite.tensor._repr import pending_text, sharded_text, values_text
 from maxlite.tensor._repr_html import tensor_html
+from maxlite.tensor._watching import tell_broke, tell_copied, tell_used, unwatched
 
 
 class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
@@ -150,6 +152,9 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         if self._array is None:
             run_now(self._realized())
             assert self._array is not None
+            tell_broke()
+        if not policy.is_plain:
+            tell_used((self,))
         return self._array
 
     # Values -------------------------------------------------------------------------
@@ -209,6 +214,7 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
             ShardingError: A placement is Unknown.
         """
         whole = self._summed("to_numpy")
+        tell_copied()
         view = without_padding(np.asarray(whole._stored()), whole._spec)
         if view.flags.writeable:
             view.flags.writeable = False
@@ -271,7 +277,7 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         placements = [
             Replicated() if isinstance(p, Partial) else p for p in self.placements
         ]
-        with outside():
+        with outside(), unwatched():  # a part of the read
             return self.to(DeviceMapping(self.mesh, tuple(placements)))
 
     def item(self) -> bool | int | float:
@@ -289,6 +295,7 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
                 f"item: the tensor must have one element, got shape {self.shape}. "
                 "Index it first."
             )
+        tell_copied()
         return np.asarray(self._stored()).reshape(()).item()
 
     def __bool__(self) -> bool:
@@ -313,7 +320,9 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
 
     def __dlpack__(self, **options: Any) -> Any:
         self._one_device("__dlpack__")
-        return Buffer.from_jax(self._stored()).__dlpack__(**options)
+        exported = Buffer.from_jax(self._stored()).__dlpack__(**options)
+        tell_copied()
+        return exported
 
     def __dlpack_device__(self) -> tuple[int, int]:
         self._one_device("__dlpack_device__")

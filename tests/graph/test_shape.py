@@ -86,6 +86,19 @@ class TestShape:
         with pytest.raises(TypeError, match="unhashable"):
             hash(shape)
 
+    def test_what_comes_in_later_is_a_dim_too(self) -> None:
+        shape = Shape([1])
+        shape.append(5)
+        shape.insert(0, "n")
+        shape += [6, "m"]
+        shape[2] = 7
+        shape[:1] = [2, "k"]
+        assert shape == [2, "k", 1, 7, 6, "m"]
+        assert shape.static_dims == [2, 1, 7, 6]
+        assert list(shape.parameters) == ["k", "m"]
+        with pytest.raises(TypeError, match="Dim: the value must be an int, a name"):
+            shape.append(1.5)  # pyright: ignore[reportArgumentType]
+
     def test_slices_and_sums_are_plain_lists(self) -> None:
         shape = Shape([1, "n"])
         for made in (shape[:1], shape + Shape([2]), shape * 2, shape.copy()):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, cast
 
 from maxlite._custom_registry import as_keywords
 from maxlite._errors import ShardingError
+from maxlite.sharding._assignment import AxisAssignment
 from maxlite.sharding.rules._notation import all_replicated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from maxlite.sharding._assignment import AxisAssignment, Operand
+    from maxlite.sharding._assignment import Operand
 
 
 def custom_rule(
@@ -29,7 +31,7 @@ def custom_rule(
     if declaration.rule is None:
         return [all_replicated(len(operands), count)]
     parameters = as_keywords(params["parameters"])
-    rows: list[AxisAssignment] = declaration.rule(operands, parameters, n)
+    rows = checked_rows(declaration.name, declaration.rule(operands, parameters, n))
     for row in rows:
         if len(row.outputs) != count:
             raise ShardingError(
@@ -38,3 +40,28 @@ def custom_rule(
                 "first."
             )
     return rows
+
+
+def checked_rows(name: str, rows: object) -> list[AxisAssignment]:
+    """Lists what a user's rule returned.
+
+    Args:
+        name: The function that the rule is for.
+        rows: From the rule.
+
+    Raises:
+        TypeError: It is no list of rows.
+    """
+    if not isinstance(rows, Iterable):
+        raise TypeError(
+            f"{name}: the rule must return a list of rows, got {type(rows).__name__}. "
+            "Return one with every operand Replicated if nothing may be sharded."
+        )
+    listed = list(cast("Iterable[Any]", rows))
+    for row in listed:
+        if not isinstance(row, AxisAssignment):
+            raise TypeError(
+                f"{name}: a row must be an AxisAssignment, got {type(row).__name__}. "
+                "Say the placement of each operand, and of each result."
+            )
+    return listed
