@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import Any, TypeVar
 
 from maxlite.executor._block import ArrayExecutor
 from maxlite.executor._executors import CompilingExecutor, InterpreterExecutor
@@ -21,6 +22,8 @@ _NAMED = {
     "jit": JitExecutor,
     "composite": JitExecutor,
 }
+
+_ExecutorT = TypeVar("_ExecutorT", bound=Executor)
 
 _lock = threading.RLock()
 _default: Executor | None = None
@@ -62,7 +65,7 @@ def _from_environment() -> Executor:
     return CompilingExecutor()
 
 
-def set_default_executor(executor: Executor) -> SetterContext[Executor]:
+def set_default_executor(executor: _ExecutorT) -> SetterContext[_ExecutorT]:
     """Makes an executor the default one, at once and for the whole process.
 
     An executor of your own is asked for every eager op, group and block from then on.
@@ -80,7 +83,7 @@ def set_default_executor(executor: Executor) -> SetterContext[Executor]:
     ...     current is default_executor()
     True
     """
-    previous = default_executor()
+    previous: Any = default_executor()
     _set(executor)
     return SetterContext(executor, previous, _set)
 

@@ -122,7 +122,7 @@ def real_number(who: str, value: Any, name: str) -> float:
     except OverflowError:
         raise ValueError(
             f"{who}: {name} must be a number that a float can hold, got one of "
-            f"{int(value).bit_length()} bits."
+            f"{int(cast('Any', value)).bit_length()} bits."
         ) from None
 
 

@@ -208,7 +208,7 @@ def _computed_size(first: Any, last: Any, by: Any) -> int | Dim:
         )
     if isinstance(distance, int) and isinstance(by, int):
         return -(-distance // by)
-    count = distance / by
+    count: float = distance / by
     if not math.isfinite(count):
         raise ValueError(
             f"range: the length must be finite, got {first}, {last} and step {by}. "

@@ -131,10 +131,11 @@ def _normal_axes(who: str, axis: Any, rank: int) -> tuple[int, ...]:
         axis = cast("Any", axis).tolist()
     if not isinstance(axis, Sequence):
         return (normal_axis(who, axis, rank),)
-    axes = sorted(normal_axis(who, each, rank) for each in axis)
+    named = cast("Sequence[Any]", axis)
+    axes = sorted(normal_axis(who, each, rank) for each in named)
     if len(set(axes)) < len(axes):
         raise ValueError(
-            f"{who}: the axes must be different ones, got {(*axis,)} for a tensor "
+            f"{who}: the axes must be different ones, got {(*named,)} for a tensor "
             f"of rank {rank}. Name each axis once."
         )
     return tuple(axes)

@@ -1,5 +1,7 @@
 """Executors of a user's, and blocks that an executor computes."""
 
+from typing import Any
+
 from maxlite.executor import default_executor
 from maxlite.realization_context import LazyRealizationContext
 from maxlite.tensor import realization_context
@@ -37,7 +39,7 @@ class Own:
         return self.change(results)
 
 
-def recorded(executor, fn):
+def recorded(executor, fn) -> Any:
     """Records what a function computes in a lazy block of an executor."""
     with realization_context(LazyRealizationContext(executor)):
         return fn()

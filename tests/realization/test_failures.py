@@ -198,8 +198,7 @@ def test_a_signal_while_it_is_compiled(fresh, monkeypatch):
 
 
 def test_a_signal_while_it_runs(fresh):
-    own = Own()
-    own.change = lambda results: time.sleep(60)
+    own = Own(change=lambda _: time.sleep(60))
     y = recorded(own, lambda: fresh * 2 + 1)
     with pytest.raises(KeyboardInterrupt), signal_soon():
         y.to_numpy()

@@ -141,7 +141,7 @@ def test_numbers_that_never_come_again(small):
 
 
 def test_shapes_that_never_come_again(small):
-    """JAX keeps some thousand traces, and five small objects of all that it compiled."""
+    """JAX keeps some thousand traces, and a few objects of all that it compiled."""
 
     def work(i):
         x = Tensor(np.ones(i + 1, np.float32))

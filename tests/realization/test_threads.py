@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,8 @@ def values(x):
 
 def in_threads(work, count=8):
     """Runs ``work(i)`` in threads that start together, and lists what it gives."""
-    start, results = threading.Barrier(count), [None] * count
+    start = threading.Barrier(count)
+    results: list[Any] = [None] * count
 
     def run(i):
         start.wait()
