@@ -7,6 +7,7 @@ result before any value was there must be true of it, too.
 
 import os
 
+import jax
 import numpy as np
 import pytest
 
@@ -21,6 +22,7 @@ from maxlite import (
     stage,
 )
 from maxlite import functional as F
+from maxlite._backend import x64
 from maxlite._op_table import rows
 from maxlite.graph import StaticDim
 from tests.lowering.op_samples import SAMPLES, WRITES
@@ -110,54 +112,102 @@ def agree(how, results, expected):
         )
 
 
-@pytest.mark.parametrize("op", [op for op in rows().values() if op.dtypes], ids=name_of)
+LIMITED = [op for op in rows().values() if op.dtypes]
+OTHERS = [
+    op
+    for op in rows().values()
+    if not op.dtypes and op.rule and op.name in SAMPLES and op.name not in WRITES
+    # The meaning of these is the user's.
+    if SAMPLES[op.name][0].operands and op.name not in ("custom", "inplace_custom")
+]
+STORED = [d for d in DType if "float6" not in d.name and "float4" not in d.name]
+"""Of the others JAX has no arrays, or none that it can compile."""
+
+SOME = [
+    DType[n] for n in ["bool", "int8", "uint32", "float8_e4m3fn", "bfloat16", "float64"]
+]
+
+
+@pytest.mark.parametrize("op", LIMITED, ids=name_of)
 def test_a_row_takes_the_dtypes_that_it_says_and_no_others(op):
+    takes_its_dtypes(op, traced)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", LIMITED, ids=name_of)
+def test_a_row_computes_each_dtype_that_it_says(op):
+    takes_its_dtypes(op, computed)
+
+
+@pytest.mark.parametrize("op", OTHERS, ids=name_of)
+def test_any_other_row_gives_the_dtype_that_it_says_or_refuses_in_words(op):
+    gives_its_dtype_or_refuses(op, traced)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", OTHERS, ids=name_of)
+def test_any_other_row_computes_the_dtype_that_it_says_or_refuses(op):
+    gives_its_dtype_or_refuses(op, computed)
+
+
+def takes_its_dtypes(op, check):
     sample = SAMPLES[op.name][0]
-    for dtype in DType:
-        if "float6" in dtype.name or "float4" in dtype.name:
-            continue  # JAX has no arrays of these, or none that it can compile
+    for dtype in STORED:
         operands = cast_to(dtype, sample)
         if dtype in op.dtypes:
-            holds_what_it_says(sample.run(*operands))
+            check(sample, operands)
         else:
             with pytest.raises((TypeError, ValueError)) as refused:
                 sample.run(*operands)
             assert_raised_by_maxlite(refused.value)
 
 
-UNLIMITED = [op for op in rows().values() if not op.dtypes and op.name in SAMPLES]
-SOME = ("bool", "int8", "uint32", "float8_e4m3fn", "bfloat16", "float64")
-
-
-@pytest.mark.parametrize("op", [op for op in UNLIMITED if op.rule], ids=name_of)
-def test_any_other_row_gives_the_dtype_that_it_says_or_refuses_in_words(op):
+def gives_its_dtype_or_refuses(op, check):
     sample = SAMPLES[op.name][0]
-    if op.name in WRITES or not sample.operands or op.name in DECLARED:
-        return
-    for name in SOME:
-        operands = cast_to(DType[name], sample)
+    for dtype in SOME:
+        operands = cast_to(dtype, sample)
         try:
-            holds_what_it_says(sample.run(*operands))
+            check(sample, operands)
         except (TypeError, ValueError) as error:
             assert_raised_by_maxlite(error)
 
 
-DECLARED = ("custom", "inplace_custom")
-"""Rows whose meaning is the user's."""
+def computed(sample, operands):
+    """Runs a sample; each result has the dtype that it says."""
+    for result in listed(sample.run(*operands)):
+        assert result.to_numpy().dtype == result.dtype.to_jax()
+
+
+def traced(sample, operands):
+    """Records a sample; JAX finds the dtype of each result that was recorded."""
+    graph = stage(sample.run)(*(t.layout for t in operands)).graph
+    for node in graph.nodes:
+        params = node.op.keywords(node.params)
+        if node.measure is not None:
+            params[node.op.measured] = 1
+        with x64():
+            avals = [
+                jax.ShapeDtypeStruct(sizes_of(v.spec), v.spec.dtype.to_jax())
+                for v in node.inputs
+            ]
+            found = jax.eval_shape(
+                lambda *xs, p=params, n=node: n.op.fn(*xs, **p), *avals
+            )
+        for aval, value in zip(listed(found), node.outputs, strict=True):
+            assert aval.dtype == value.spec.dtype.to_jax(), node.op.name
+
+
+def sizes_of(spec):
+    return tuple(d if isinstance(d, int) else 1 for d in spec.shape)
 
 
 def cast_to(dtype, sample):
     """Makes operands in which those of the first one's dtype have another."""
     first, *others = arrays_of(sample)
     return [
-        F.cast(Tensor(a), dtype) if a.dtype == first.dtype else Tensor(a)
+        Tensor(a.astype(dtype.to_jax()) if a.dtype == first.dtype else a)
         for a in (first, *others)
     ]
-
-
-def holds_what_it_says(results):
-    for result in listed(results):
-        assert result.to_numpy().dtype == result.dtype.to_jax()
 
 
 def assert_raised_by_maxlite(error):

@@ -152,6 +152,7 @@ def range_like(like: Tensor) -> Tensor:
 
     Source: max.experimental.tensor.Tensor.range_like.
 
+    >>> from maxlite import Tensor
     >>> range_like(Tensor([[5.0, 5.0], [5.0, 5.0]])).to_numpy().tolist()
     [[0.0, 1.0], [0.0, 1.0]]
     """

@@ -39,15 +39,28 @@ SENDS = {
 that is cut the pieces change devices."""
 
 
-@pytest.mark.parametrize("name", [n for n, op in rows().items() if op.rule])
+PLACED = [name for name, op in rows().items() if op.rule]
+
+
+@pytest.mark.parametrize("name", PLACED)
 def test_a_row_that_needs_no_move_sends_nothing_and_is_right(name):
     if name not in SAMPLES:
         pytest.fail(
             f"op {name!r} has no sample here: add an entry with a small use of it to "
             "SAMPLES in tests/lowering/op_samples.py."
         )
+    sends_nothing_and_is_right(name, slice(1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in PLACED if len(SAMPLES.get(n, ())) > 1])
+def test_other_samples_of_a_row_send_nothing_and_are_right(name):
+    sends_nothing_and_is_right(name, slice(1, None))
+
+
+def sends_nothing_and_is_right(name, which):
     unexpected = []
-    for number, sample in enumerate(SAMPLES[name]):
+    for number, sample in list(enumerate(SAMPLES[name]))[which]:
         node = recorded(name, sample)
         values, answers = on_one_device(node)
         for row in placement_rows(node):
