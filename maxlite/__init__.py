@@ -6,9 +6,11 @@ ops), ``tensor``, ``sharding``, ``compilation``, ``realization_context``, ``grap
 ``interop``.
 """
 
-import importlib
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
 
 from maxlite import functional
+from maxlite._names import unknown_name as _unknown_name
 from maxlite.compilation import (
     CompiledCallable,
     StagedGraph,
@@ -35,7 +37,7 @@ from maxlite.sharding import (
 from maxlite.tensor import Tensor, default_device, default_dtype
 
 # It stands below functional, so that the package around it cannot import it.
-importlib.import_module("maxlite.graph.ops")
+_import_module("maxlite.graph.ops")
 
 __version__ = "0.1.0"
 
@@ -69,3 +71,13 @@ __all__ = [
     "load",
     "stage",
 ]
+
+_ROOMS = ("custom", "debug", "interop", "random", "testing", "validation")
+"""What few programs need, and an import of the package does not load."""
+
+if not TYPE_CHECKING:  # a type checker would then let every name pass
+
+    def __getattr__(name: str) -> object:
+        if name in _ROOMS:
+            return _import_module(f"maxlite.{name}")
+        raise _unknown_name("module 'maxlite'", name, (*__all__, *_ROOMS))

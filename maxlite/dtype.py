@@ -21,11 +21,13 @@ from __future__ import annotations
 import builtins
 import math
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import Enum, EnumMeta
 from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
+
+from maxlite._names import unknown_name
 
 __all__ = [
     "ALL",
@@ -42,7 +44,21 @@ __all__ = [
 ]
 
 
-class DType(Enum):
+class _Names(EnumMeta):
+    """Explains a member that is asked for and is not there."""
+
+    def __getattr__(cls, name: str) -> Any:
+        members: dict[str, Any] = cls.__dict__.get("_member_map_", {})
+        if name in members:
+            return members[name]
+        others = {"float": "float32", "double": "float64", "half": "float16"}
+        others |= {"int": "int64", "long": "int64", "bool_": "bool"}
+        meant = others.get(name) or getattr(_BY_NAME.get(name), "name", None)
+        remedies = {name: f"Use DType.{meant}."} if meant else {}
+        raise unknown_name("DType", name, members, remedies)
+
+
+class DType(Enum, metaclass=_Names):
     """The type of a tensor's elements.
 
     ``str`` of a member is ``DType.int32``, ``repr`` is ``int32``. Members equal only
@@ -205,6 +221,25 @@ class DType(Enum):
     @classmethod
     def _missing_(cls, value: object) -> DType | None:
         return _BY_NAME.get(value) if isinstance(value, str) else None
+
+
+def require_dtype(who: str, dtype: object) -> None:
+    """Checks that an argument is a DType.
+
+    Raises:
+        TypeError: It is something else, such as a numpy dtype or a name.
+
+    >>> require_dtype("zeros", "int8")
+    Traceback (most recent call last):
+    TypeError: zeros: dtype must be a DType, got 'int8'. Use DType.int8.
+    """
+    if isinstance(dtype, DType):
+        return
+    try:
+        meant = str(DType.from_numpy(np.dtype(cast("Any", dtype))))
+    except (TypeError, ValueError):
+        meant = "DType.float32, for example"
+    raise TypeError(f"{who}: dtype must be a DType, got {dtype!r}. Use {meant}.")
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1] / "maxlite"
 # A room imports only from rooms before it; inside a room any order without a circle.
 ROOMS = [
     "_errors",
+    "_names",
     "_frames",
     "_signals",
     "_jax_compat",

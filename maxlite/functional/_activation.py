@@ -11,7 +11,8 @@ import jax
 from jax import numpy as jnp
 
 from maxlite._op_table import front
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:

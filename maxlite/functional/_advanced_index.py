@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maxlite.dtype import DType
-    from maxlite.functional._dispatch import Operand
     from maxlite.functional._index_reading import Reading
+    from maxlite.functional._operands import Operand
     from maxlite.graph import Dim
     from maxlite.graph._shape import CompactShape
     from maxlite.graph._spec import Spec

@@ -14,8 +14,9 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, INTEGERS, NUMBERS, DType, promote
-from maxlite.functional._dispatch import Number, apply, as_operands
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import broadcast_shapes, check_dtype, promoted_dtype
+from maxlite.functional._operands import as_operands
 from maxlite.functional._precision import divided, in_float32
 from maxlite.sharding.rules import (
     binary_rule,
@@ -24,6 +25,7 @@ from maxlite.sharding.rules import (
     mul_rule,
     unary_rule,
 )
+from maxlite.tensor._number import Number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ import numpy as np
 from maxlite._op_table import fronts
 from maxlite.dtype import BOOL, FLOATS, DType, finfo
 from maxlite.functional._creation import number_of
-from maxlite.functional._infer import shape_text
 from maxlite.graph import Dim
+from maxlite.graph._shape import shape_text
 from maxlite.tensor._data import check_number
 from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:
-    from maxlite.functional._dispatch import Operand
+    from maxlite.functional._operands import Operand
     from maxlite.sharding import DeviceMapping
 
 

@@ -19,9 +19,10 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import normal_axis
 from maxlite.functional._on_shards import global_shape, local_shape, on_shards
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._transfer import move
 from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._uneven import is_uneven

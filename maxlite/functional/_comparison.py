@@ -16,8 +16,14 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import BOOL, DType, promote
 from maxlite.functional._binary import binary_row, promoted
-from maxlite.functional._dispatch import apply, as_operand, as_operands, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import broadcast_shapes, check_dtype, promoted_dtype
+from maxlite.functional._operands import (
+    as_operand,
+    as_operands,
+    as_positions,
+    as_tensor,
+)
 from maxlite.sharding.rules import ternary_rule
 from maxlite.tensor._tensor import Tensor
 
@@ -233,8 +239,13 @@ def where(cond: Tensor, x: Tensor | float, y: Tensor | float) -> Tensor:
     >>> where(cond, Tensor([1.0, 2.0]), 0.0).to_numpy().tolist()
     [1.0, 0.0]
     """
-    as_tensor("where", cond, "cond")
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else cond
+    cond = as_positions("where", cond, "cond", like)
+    if like is cond and (isinstance(x, float) or isinstance(y, float)):
+        raise ValueError(
+            f"where: one of x and y must be a tensor, which says the dtype, got {x} "
+            f"and {y}. Write Tensor({x})."
+        )
     chosen = (as_operand("where", x, like), as_operand("where", y, like))
     return apply(_WHERE, (cond, *chosen))
 

@@ -14,18 +14,18 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, NUMBERS
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import (
     broadcast_shapes,
     check_dtype,
     normal_axis,
     promoted_dtype,
-    shape_text,
 )
+from maxlite.functional._operands import as_tensor, beside
 from maxlite.functional._precision import widened
 from maxlite.graph import Dim
 from maxlite.graph._normalization import Normalization
-from maxlite.graph._shape import compact_dim
+from maxlite.graph._shape import compact_dim, shape_text
 from maxlite.sharding.rules import complex_mul_rule, interleaved_rule, irfft_rule
 
 if TYPE_CHECKING:
@@ -180,8 +180,7 @@ def complex_mul(lhs: Tensor, rhs: Tensor) -> Tensor:
     >>> complex_mul(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])).to_numpy().tolist()
     [-5.0, 10.0]
     """
-    as_tensor("complex_mul", lhs, "lhs")
-    as_tensor("complex_mul", rhs, "rhs")
+    lhs, rhs = beside("complex_mul", lhs=lhs, rhs=rhs)
     dtype = promoted_dtype("complex_mul", lhs._spec, rhs._spec)
     return apply(_COMPLEX_MUL, (lhs, rhs), dtype)
 

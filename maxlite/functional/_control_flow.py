@@ -19,7 +19,8 @@ from jax import lax
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._random import advanced, forked, seeds_of
 from maxlite.graph import TensorType
 from maxlite.graph._shape import compact_shape

@@ -28,8 +28,9 @@ from maxlite.functional._convolution import (
     result_shape,
     sizes_of,
 )
-from maxlite.functional._dispatch import Operand, apply
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import whole_number
+from maxlite.functional._operands import Operand
 from maxlite.functional._sliding import in_pairs, whole_numbers, window_shape
 from maxlite.graph.type import ConvInputLayout, FilterLayout
 from maxlite.sharding.rules import conv_rule

@@ -27,8 +27,8 @@ from maxlite.functional._convolution import (
     sizes_of,
 )
 from maxlite.functional._dispatch import apply
-from maxlite.functional._infer import shape_text
 from maxlite.functional._sliding import in_pairs, whole_numbers
+from maxlite.graph._shape import shape_text
 from maxlite.graph.type import ConvInputLayout, FilterLayout
 from maxlite.sharding.rules import conv_rule
 

@@ -10,10 +10,10 @@ from jax import numpy as jnp
 
 from maxlite.dtype import NUMBERS, promote
 from maxlite.functional._binary import promoted
-from maxlite.functional._dispatch import Operand, as_operand, as_tensor
-from maxlite.functional._infer import check_dtype, promoted_dtype, shape_text
+from maxlite.functional._infer import check_dtype, promoted_dtype
+from maxlite.functional._operands import Operand, as_operand, as_tensor
 from maxlite.functional._precision import widened
-from maxlite.graph._shape import compact_shape
+from maxlite.graph._shape import compact_shape, shape_text
 from maxlite.graph.type import ConvInputLayout, FilterLayout
 
 if TYPE_CHECKING:

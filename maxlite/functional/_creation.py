@@ -16,7 +16,8 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.driver import CPU
 from maxlite.dtype import DType
-from maxlite.functional._dispatch import Number, apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_shape
 from maxlite.graph._spec import Spec, spec
@@ -27,6 +28,7 @@ from maxlite.sharding import (
 from maxlite.tensor._context import outside
 from maxlite.tensor._data import as_array, check_number
 from maxlite.tensor._defaults import as_mapping, defaults, on_device
+from maxlite.tensor._number import Number
 from maxlite.tensor._tensor import Tensor, from_data, from_foreign, from_numpy
 
 if TYPE_CHECKING:

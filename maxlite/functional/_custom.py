@@ -29,7 +29,8 @@ from maxlite.functional._custom_rows import (
     check_given,
     given_types,
 )
-from maxlite.functional._dispatch import apply, as_tensors, write
+from maxlite.functional._dispatch import apply, write
+from maxlite.functional._operands import as_tensors
 from maxlite.functional._transfer import move
 from maxlite.graph import DeviceRef, TensorType
 from maxlite.graph._shape import compact_shape, evaluate_shape, symbols_of

@@ -27,8 +27,8 @@ from maxlite.functional._custom_signature import (
     unbound,
     unset,
 )
-from maxlite.functional._dispatch import as_tensor
 from maxlite.functional._graph_building import on_values
+from maxlite.functional._operands import as_tensor
 from maxlite.graph import TensorType, TensorValue
 from maxlite.tensor._tensor import Tensor
 

@@ -17,7 +17,7 @@ from maxlite._backend import lowering_scope
 from maxlite._custom_registry import as_keywords
 from maxlite._op_table import Op, register
 from maxlite.dtype import DType
-from maxlite.functional._infer import shape_text
+from maxlite.graph._shape import shape_text
 from maxlite.lowering._evaluate import as_tuple
 from maxlite.sharding.rules import custom_rule
 

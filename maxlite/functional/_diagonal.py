@@ -17,10 +17,12 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import NUMBERS
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import check_dtype, normal_axis, shape_text, whole_number
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import check_dtype, normal_axis, whole_number
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import widened
 from maxlite.graph._dim import StaticDim
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import diagonal_rule, linear_unary_rule
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""From a call of an op to its result: coerce, then run now or record.
+"""From coerced operands of an op to its result: run it now, or record it.
 
 Outside of any context an op runs at once, through an executable kept under the row, its
 static parameters and the specs of its operands. Inside one it is appended to the
@@ -7,49 +7,35 @@ context's graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from maxlite._caches import Cache
 from maxlite._frames import user_line
-from maxlite._op_table import fronts
 from maxlite._signals import uninterrupted
-from maxlite.dtype import DType, check_scalar
 from maxlite.executor._policy import policy
-from maxlite.graph import Dim
 from maxlite.graph._graph import Graph
-from maxlite.graph._node import TensorValue, exact
-from maxlite.graph._spec import Spec, spec
+from maxlite.graph._node import TensorValue
+from maxlite.graph._spec import Spec
 from maxlite.lowering._plan import Plan, plan
 from maxlite.lowering._program import Executable, compile_graph
 from maxlite.realization_context import EagerRealizationContext, ensure_context
 from maxlite.realization_context._eager import value_in
-from maxlite.sharding import DeviceMapping, ShardingError
+from maxlite.sharding import ShardingError
 from maxlite.sharding._auto_reshard import current_region
-from maxlite.tensor._context import RealizationContext, innermost, outside
-from maxlite.tensor._data import check_array, plain_number
-from maxlite.tensor._defaults import on_device
-from maxlite.tensor._number import Number
+from maxlite.tensor._context import RealizationContext, innermost
 from maxlite.tensor._ownership import holds_alone
-from maxlite.tensor._tensor import Tensor, from_numpy, wrap
+from maxlite.tensor._tensor import Tensor, wrap
 from maxlite.tensor._watching import tell_ran
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from maxlite._op_table import Op
+    from maxlite.functional._operands import Operand
 
 MAX_EAGER_OPS = 20_000
 """Eager ops kept ready; the table starts afresh beyond."""
-
-MAX_NUMBERS = 10_000
-"""Numbers kept that were met beside tensors; the table starts afresh beyond."""
-
-
-Operand = Tensor | Number
 
 
 def apply(op: Op, operands: Sequence[Operand], *params: Any) -> Any:
@@ -298,123 +284,3 @@ def _plan_write(
                 "first."
             )
     return planned
-
-
-# Coercion -----------------------------------------------------------------------------
-
-
-def as_tensor(who: str, x: Any, name: str = "x") -> Tensor:
-    """Checks that an operand is a Tensor.
-
-    Raises:
-        TypeError: It is something else.
-    """
-    if isinstance(x, Tensor):
-        return x
-    raise TypeError(
-        f"{who}: {name} must be a Tensor, got {type(x).__name__}. Use Tensor({name})."
-    )
-
-
-def as_tensors(who: str, values: Any, name: str) -> list[Tensor]:
-    """Checks that an argument is a list of Tensors, which one Tensor is not.
-
-    Raises:
-        TypeError: It is something else, or holds something else.
-    """
-    if isinstance(values, Tensor) or not isinstance(values, Iterable):
-        raise TypeError(
-            f"{who}: {name} must be a list of tensors, got {type(values).__name__}. "
-            "Put it in a list."
-        )
-    items = list(cast("Iterable[Any]", values))
-    return [as_tensor(who, x, f"{name}[{i}]") for i, x in enumerate(items)]
-
-
-def as_operands(who: str, *operands: Any) -> tuple[Operand, ...]:
-    """Coerces the operands of an op on several values.
-
-    Numbers, Dims and numpy arrays take the dtype of the first tensor, when it can hold
-    them.
-
-    Raises:
-        TypeError: An operand is no number, or there is no tensor among them.
-        ValueError: A value does not fit the tensor's dtype.
-    """
-    # By far the commonest cases come first.
-    if len(operands) == 2 and type(operands[0]) is Tensor:
-        x, y = operands
-        if type(y) is Tensor:
-            return operands
-        if type(y) is float or type(y) is int:
-            return x, number(who, y, x._spec)
-    like = next((x for x in operands if isinstance(x, Tensor)), None)
-    if like is None:
-        raise TypeError(
-            f"{who}: one operand must be a Tensor, got "
-            f"{', '.join(type(x).__name__ for x in operands)}. Use Tensor(value)."
-        )
-    return tuple(
-        x if isinstance(x, Tensor) else as_operand(who, x, like) for x in operands
-    )
-
-
-def as_operand(who: str, x: Any, like: Tensor) -> Operand:
-    """Coerces one operand to the dtype and place of a tensor beside it."""
-    if isinstance(x, Tensor):
-        return x
-    if isinstance(x, Dim):
-        return _dim_operand(x, like)
-    if isinstance(x, np.ndarray):
-        array = cast("np.ndarray", x)
-        check_array(who, array)
-        if array.ndim:
-            return _array_operand(who, array, like)
-    if isinstance(x, (np.generic, np.ndarray)):
-        x = plain_number(who, cast("Any", x))
-    if isinstance(x, (bool, int, float)):
-        return number(who, x, like._spec)
-    raise TypeError(
-        f"{who}: an operand must be a Tensor, a number, a numpy array or a Dim, got "
-        f"{type(x).__name__}. Use Tensor(value)."
-    )
-
-
-def number(who: str, value: bool | int | float, like: Spec) -> Number:
-    """Makes a number beside a tensor, or remembers it.
-
-    Raises:
-        ValueError: The tensor's dtype cannot hold it.
-    """
-    key = (exact(value), like)
-    found = _numbers.get(key)
-    if found is None:
-        check_scalar(value, like.dtype, who=who)
-        whole = DeviceMapping.replicated(like.mapping.mesh)
-        found = Number(value, spec(like.dtype, (), whole, literal=True))
-        _numbers.keep(key, found)
-    return found
-
-
-_numbers: Cache[tuple[Any, ...], Number] = Cache("numbers", MAX_NUMBERS)
-
-
-def _dim_operand(x: Dim, like: Tensor) -> Operand:
-    from_dim: Callable[[Dim], Tensor] = fronts["from_dim"]
-    if not tuple(x.parameters):
-        return as_operand("Dim", int(x), like)
-    cast: Callable[[Tensor, DType], Tensor] = fronts["cast"]
-    return cast(from_dim(x), like.dtype)
-
-
-def _array_operand(who: str, x: np.ndarray, like: Tensor) -> Tensor:
-    if like.is_distributed:
-        raise TypeError(
-            f"{who}: a numpy array cannot stand next to a distributed tensor, got "
-            f"{like.mapping!r}. Use Tensor(array).to(mapping)."
-        )
-    if x.size:
-        check_scalar(x.min().item(), like.dtype, who=who)
-        check_scalar(x.max().item(), like.dtype, who=who)
-    with outside():
-        return from_numpy(x.astype(like.dtype.to_jax()), on_device(like.device))

@@ -22,15 +22,16 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType, promote
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import (
     broadcast_shapes,
     normal_axis,
     one_or_several,
-    shape_text,
     whole_number,
 )
+from maxlite.functional._operands import beside
 from maxlite.functional._precision import widened
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import einsum_rule
 
 if TYPE_CHECKING:
@@ -137,8 +138,7 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
             f"einsum: equation must be a string, got {type(equation).__name__}. Write "
             "'ij,jk->ik', for example."
         )
-    for i, operand in enumerate(operands):
-        as_tensor("einsum", operand, f"operand {i}")
+    operands = beside("einsum", **{f"operands[{i}]": x for i, x in enumerate(operands)})
     ranks = tuple(operand.rank for operand in operands)
     return apply(_EINSUM, operands, *_explicit(equation, ranks))
 
@@ -173,7 +173,7 @@ def tensordot(
     >>> tensordot(x, y, axes=(1, 1)).to_numpy().tolist()
     [[21.0], [43.0]]
     """
-    operands = (as_tensor("tensordot", lhs, "lhs"), as_tensor("tensordot", rhs, "rhs"))
+    lhs, rhs = operands = beside("tensordot", lhs=lhs, rhs=rhs)
     left, right = _pairs(axes, lhs.rank, rhs.rank)
     for i, j in zip(left, right, strict=True):
         if lhs._spec.shape[i] != rhs._spec.shape[j]:

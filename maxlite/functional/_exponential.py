@@ -15,7 +15,8 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import front
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from jax import numpy as jnp
 from maxlite._op_table import front
 from maxlite.dtype import ALL, DType
 from maxlite.functional._binary import ELEMENTWISE_MAX, ELEMENTWISE_MIN
-from maxlite.functional._dispatch import apply, as_operands, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_operands, as_tensor
 from maxlite.functional._reduction_row import reduce, reduce_one, reduction_row
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, DType, finfo
-from maxlite.functional._dispatch import apply, as_tensor, number
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import check_dtype, real_number
+from maxlite.functional._operands import as_tensor, number
 from maxlite.functional._unary import unary_row
 from maxlite.sharding.rules import ternary_rule
 

@@ -15,8 +15,9 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import normal_axis, one_or_several, whole_number
+from maxlite.functional._operands import as_tensor
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim, num_elements
 from maxlite.sharding.rules import flip_rule

@@ -15,9 +15,11 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import INTEGERS
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._index import check_positions, known_values, wide_positions
-from maxlite.functional._infer import check_dtype, normal_axis, shape_text, whole_number
+from maxlite.functional._infer import check_dtype, normal_axis, whole_number
+from maxlite.functional._operands import as_positions, as_tensor
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import gather_nd_rule, gather_rule
 
 if TYPE_CHECKING:
@@ -126,7 +128,7 @@ def gather(input: Tensor, indices: Tensor, axis: int) -> Tensor:
     [3.0, 3.0, 1.0]
     """
     as_tensor("gather", input, "input")
-    as_tensor("gather", indices, "indices")
+    indices = as_positions("gather", indices, "indices", input)
     at = normal_axis("gather", axis, input.rank, IndexError)
     if indices.dtype in INTEGERS:
         check_range("gather", indices, (input._spec.shape[at],))
@@ -159,7 +161,7 @@ def gather_nd(input: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     [3.0]
     """
     as_tensor("gather_nd", input, "input")
-    as_tensor("gather_nd", indices, "indices")
+    indices = as_positions("gather_nd", indices, "indices", input)
     first = whole_number("gather_nd", batch_dims, "batch_dims")
     if indices.rank and indices.dtype in INTEGERS:
         length = indices._spec.shape[-1]

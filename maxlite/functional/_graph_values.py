@@ -11,10 +11,9 @@ from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
 from maxlite.functional._dispatch import apply
 from maxlite.functional._graph_building import buffer_tensor, owner
-from maxlite.functional._infer import shape_text
 from maxlite.graph import BufferValue, Dim, TensorValue
 from maxlite.graph._node import External
-from maxlite.graph._shape import compact_shape
+from maxlite.graph._shape import compact_shape, shape_text
 from maxlite.graph._spec import spec
 from maxlite.realization_context import GraphRealizationContext
 from maxlite.sharding import (

@@ -11,7 +11,7 @@ import jax
 from jax import lax
 from jax import numpy as jnp
 
-from maxlite.functional._infer import shape_text
+from maxlite.graph._shape import shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from maxlite.dtype import INTEGERS, DType
-from maxlite.functional._dispatch import Operand, number
 from maxlite.functional._index import (
     BARE,
     LOOKUPS,
@@ -20,9 +19,9 @@ from maxlite.functional._index import (
     cut_of,
     known_values,
 )
-from maxlite.functional._infer import shape_text
+from maxlite.functional._operands import Operand, number
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_dim
+from maxlite.graph._shape import compact_dim, shape_text
 from maxlite.graph._spec import spec
 from maxlite.realization_context._default import graph_context
 from maxlite.sharding import DeviceMapping

@@ -20,11 +20,12 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.functional._advanced_index import read_picked, write_picked
-from maxlite.functional._dispatch import apply, as_operand, as_tensor, write
+from maxlite.functional._dispatch import apply, write
 from maxlite.functional._index import Step, cuts_of, sliced_shape
 from maxlite.functional._index_parts import check_value, put_part, take_part
 from maxlite.functional._index_reading import read_index
-from maxlite.functional._infer import shape_text
+from maxlite.functional._operands import as_operand, as_tensor
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import slice_rule, slice_update_rule
 from maxlite.tensor._tensor import Tensor
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maxlite.dtype import DType
-    from maxlite.functional._dispatch import Operand
+    from maxlite.functional._operands import Operand
     from maxlite.graph._spec import Spec
 
     Index = tuple[Step, ...]

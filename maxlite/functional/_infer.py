@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from maxlite.dtype import BOOL, FLOATS, INTEGERS, NUMBERS, SIGNED, DType, promote
+from maxlite.graph._shape import shape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from maxlite.graph import Dim
     from maxlite.graph._shape import CompactShape
     from maxlite.graph._spec import Spec
@@ -87,11 +86,6 @@ def broadcast_shapes(who: str, *shapes: CompactShape) -> CompactShape:
             )
         joined.append(wide[0] if wide else 1)
     return tuple(joined)
-
-
-def shape_text(shape: Sequence[object]) -> str:
-    """Writes a shape as it is read: ``[2, n]``."""
-    return f"[{', '.join(map(str, shape))}]"
 
 
 def whole_number(who: str, value: Any, name: str) -> int:

@@ -11,11 +11,12 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor, as_tensors
-from maxlite.functional._infer import normal_axis, shape_text, whole_number
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import normal_axis, whole_number
+from maxlite.functional._operands import as_tensor, as_tensors
 from maxlite.functional._transfer import move
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_dim, compact_shape
+from maxlite.graph._shape import compact_dim, compact_shape, shape_text
 from maxlite.sharding.rules import chunk_rule, concat_rule, split_rule, stack_rule
 from maxlite.tensor._tensor import Tensor
 

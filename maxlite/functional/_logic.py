@@ -8,8 +8,9 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import BOOL, DType
-from maxlite.functional._dispatch import apply, as_operands, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import broadcast_shapes, check_dtype
+from maxlite.functional._operands import as_operands, as_tensor
 from maxlite.functional._unary import unary_row
 from maxlite.sharding.rules import binary_rule
 

@@ -14,9 +14,11 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import BOOL, INTEGERS, DType
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import broadcast_shapes, check_dtype, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import broadcast_shapes, check_dtype
 from maxlite.functional._nonzero import COUNT_NONZERO
+from maxlite.functional._operands import as_positions, beside
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import all_replicated_rule
 from maxlite.tensor._context import innermost
 
@@ -91,12 +93,9 @@ def masked_scatter(
     >>> masked_scatter(x, mask, updates, "n").to_numpy().tolist()
     [9.0, 2.0, 8.0]
     """
-    names = ("input", "mask", "updates")
-    operands = [
-        as_tensor("masked_scatter", x, name)
-        for x, name in zip((input, mask, updates), names, strict=True)
-    ]
-    result = apply(_MASKED_SCATTER, operands)
+    input, updates = beside("masked_scatter", input=input, updates=updates)
+    mask = as_positions("masked_scatter", mask, "mask", input)
+    result = apply(_MASKED_SCATTER, (input, mask, updates))
     if innermost() is None:
         _check_count(input, mask, updates)
     return result

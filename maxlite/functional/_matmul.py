@@ -9,8 +9,10 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.functional._binary import promoted
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import broadcast_shapes, promoted_dtype, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import broadcast_shapes, promoted_dtype
+from maxlite.functional._operands import beside
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import matmul_rule, outer_rule
 
 if TYPE_CHECKING:
@@ -87,9 +89,7 @@ def matmul(lhs: Tensor, rhs: Tensor) -> Tensor:
     >>> matmul(Tensor([[1.0, 2.0]]), Tensor([[3.0], [4.0]])).item()
     11.0
     """
-    return apply(
-        _MATMUL, (as_tensor("matmul", lhs, "lhs"), as_tensor("matmul", rhs, "rhs"))
-    )
+    return apply(_MATMUL, beside("matmul", lhs=lhs, rhs=rhs))
 
 
 @front
@@ -113,6 +113,4 @@ def outer(lhs: Tensor, rhs: Tensor) -> Tensor:
     >>> outer(Tensor([1.0, 2.0]), Tensor([3.0])).to_numpy().tolist()
     [[3.0], [6.0]]
     """
-    return apply(
-        _OUTER, (as_tensor("outer", lhs, "lhs"), as_tensor("outer", rhs, "rhs"))
-    )
+    return apply(_OUTER, beside("outer", lhs=lhs, rhs=rhs))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from maxlite._op_table import Op
-    from maxlite.functional._dispatch import Operand
+    from maxlite.functional._operands import Operand
     from maxlite.graph import DimLike
     from maxlite.tensor._context import RealizationContext
 

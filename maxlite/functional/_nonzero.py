@@ -14,8 +14,8 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
-from maxlite.functional._dispatch import as_tensor
 from maxlite.functional._measured import apply_measured
+from maxlite.functional._operands import as_tensor
 from maxlite.lowering._evaluate import as_tuple
 from maxlite.sharding.rules import all_replicated_rule
 from maxlite.sharding.rules._notation import all_replicated

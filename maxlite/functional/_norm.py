@@ -15,9 +15,11 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import check_dtype, real_number, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import check_dtype, real_number
+from maxlite.functional._operands import beside
 from maxlite.functional._reduction import widened
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import all_replicated_rule, norm_rule
 
 if TYPE_CHECKING:
@@ -196,11 +198,7 @@ def layer_norm(input: Tensor, gamma: Tensor, beta: Tensor, epsilon: float) -> Te
     >>> layer_norm(Tensor([[0.0, 2.0]]), ones, zeros, epsilon=3.0).to_numpy().tolist()
     [[-0.5, 0.5]]
     """
-    operands = (
-        as_tensor("layer_norm", input, "input"),
-        as_tensor("layer_norm", gamma, "gamma"),
-        as_tensor("layer_norm", beta, "beta"),
-    )
+    operands = beside("layer_norm", input=input, gamma=gamma, beta=beta)
     small = _checked_epsilon("layer_norm", epsilon, zero=False)
     return apply(_LAYER_NORM, operands, small)
 
@@ -240,10 +238,7 @@ def rms_norm(
     >>> rms_norm(x, weight, epsilon=0.0).to_numpy().tolist()
     [[1.0, 0.5]]
     """
-    operands = (
-        as_tensor("rms_norm", input, "input"),
-        as_tensor("rms_norm", weight, "weight"),
-    )
+    operands = beside("rms_norm", input=input, weight=weight)
     small = _checked_epsilon("rms_norm", epsilon)
     offset = real_number("rms_norm", weight_offset, "weight_offset")
     early = bool(multiply_before_cast)
@@ -280,11 +275,7 @@ def group_norm(
     >>> group_norm(x, ones, zeros, num_groups=2, epsilon=3.0).to_numpy().tolist()
     [[[-0.5], [0.5], [0.0], [0.0]]]
     """
-    operands = (
-        as_tensor("group_norm", input, "input"),
-        as_tensor("group_norm", gamma, "gamma"),
-        as_tensor("group_norm", beta, "beta"),
-    )
+    operands = beside("group_norm", input=input, gamma=gamma, beta=beta)
     if isinstance(num_groups, bool) or not hasattr(num_groups, "__index__"):
         raise TypeError(
             f"group_norm: num_groups must be an int, got {type(num_groups).__name__}."

@@ -11,10 +11,11 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import Operand, apply, as_operand, as_tensor
-from maxlite.functional._infer import shape_text, whole_number
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import whole_number
+from maxlite.functional._operands import Operand, as_operand, as_tensor
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_shape
+from maxlite.graph._shape import compact_shape, shape_text
 from maxlite.sharding.rules import (
     band_part_rule,
     pad_rule,

@@ -20,11 +20,12 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import ALL, NUMBERS
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import check_dtype, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import check_dtype
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import widened
 from maxlite.functional._sliding import in_pairs, one_or_two, two_sizes, window_shape
-from maxlite.graph._shape import compact_shape
+from maxlite.graph._shape import compact_shape, shape_text
 from maxlite.sharding.rules import avg_pool_rule, max_pool_rule
 
 if TYPE_CHECKING:

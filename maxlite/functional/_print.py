@@ -20,7 +20,8 @@ from jax import numpy as jnp
 from jax.experimental import io_callback
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._transfer import move
 from maxlite.sharding import DeviceMapping
 from maxlite.tensor._context import innermost

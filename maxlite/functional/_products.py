@@ -19,17 +19,17 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import NUMBERS
 from maxlite.functional._binary import promoted
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import (
     broadcast_shapes,
     check_dtype,
     normal_axis,
     promoted_dtype,
-    shape_text,
 )
 from maxlite.functional._matmul import matmul
+from maxlite.functional._operands import beside
 from maxlite.functional._precision import widened
-from maxlite.graph._shape import compact_shape
+from maxlite.graph._shape import compact_shape, shape_text
 from maxlite.sharding.rules import cross_rule, kron_rule
 
 if TYPE_CHECKING:
@@ -113,8 +113,7 @@ def dot(lhs: Tensor, rhs: Tensor) -> Tensor:
     >>> dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0])).item()
     11.0
     """
-    as_tensor("dot", lhs, "lhs")
-    as_tensor("dot", rhs, "rhs")
+    lhs, rhs = beside("dot", lhs=lhs, rhs=rhs)
     if lhs.rank != 1 or rhs.rank != 1:
         raise ValueError(
             "dot: both operands must have one axis, got "
@@ -146,7 +145,7 @@ def kron(lhs: Tensor, rhs: Tensor) -> Tensor:
     >>> kron(Tensor([1.0, 10.0]), Tensor([1.0, 2.0])).to_numpy().tolist()
     [1.0, 2.0, 10.0, 20.0]
     """
-    return apply(_KRON, (as_tensor("kron", lhs, "lhs"), as_tensor("kron", rhs, "rhs")))
+    return apply(_KRON, beside("kron", lhs=lhs, rhs=rhs))
 
 
 @front
@@ -173,8 +172,7 @@ def cross(lhs: Tensor, rhs: Tensor, axis: int = -1) -> Tensor:
     >>> cross(Tensor([1.0, 0.0, 0.0]), Tensor([0.0, 1.0, 0.0])).to_numpy().tolist()
     [0.0, 0.0, 1.0]
     """
-    as_tensor("cross", lhs, "lhs")
-    as_tensor("cross", rhs, "rhs")
+    lhs, rhs = beside("cross", lhs=lhs, rhs=rhs)
     rank = min(lhs.rank, rhs.rank)
     at = normal_axis("cross", axis, rank) - rank
     if axis >= 0 and lhs.rank != rhs.rank:

@@ -21,9 +21,9 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
 from maxlite.functional._block_formats import decode
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import shape_text
-from maxlite.graph._shape import compact_dim
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
+from maxlite.graph._shape import compact_dim, shape_text
 from maxlite.graph.quantization import QuantizationConfig, QuantizationEncoding
 from maxlite.sharding.rules import dequantize_rule, qmatmul_rule
 

@@ -21,7 +21,8 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, DType
 from maxlite.functional._creation import check_shape, number_of
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import widened
 from maxlite.graph._shape import compact_shape
 from maxlite.realization_context import GraphRealizationContext

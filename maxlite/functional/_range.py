@@ -13,7 +13,8 @@ from maxlite._op_table import Op, front, register
 from maxlite.dtype import NUMBERS, DType
 from maxlite.functional._bounds import bound_operand, check_holds, known_bound
 from maxlite.functional._creation import check_shape, full_like
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import widened
 from maxlite.graph import Dim
 from maxlite.graph._shape import compact_dim

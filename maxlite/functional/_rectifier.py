@@ -12,8 +12,9 @@ from jax import numpy as jnp
 
 from maxlite._op_table import front
 from maxlite.dtype import NUMBERS
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import real_number
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:

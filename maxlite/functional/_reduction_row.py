@@ -16,8 +16,9 @@ from jax import lax
 
 from maxlite._op_table import Op, register
 from maxlite.dtype import NUMBERS
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import check_dtype, normal_axis
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._reshape import reshape
 from maxlite.sharding.rules import reduce_rule
 

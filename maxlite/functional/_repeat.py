@@ -13,12 +13,13 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import INTEGERS, DType
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._extrema import min as least
-from maxlite.functional._infer import check_dtype, normal_axis, shape_text
+from maxlite.functional._infer import check_dtype, normal_axis
 from maxlite.functional._measured import apply_measured
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._reshape import flatten
-from maxlite.graph._shape import compact_dim
+from maxlite.graph._shape import compact_dim, shape_text
 from maxlite.sharding.rules import all_replicated_rule, repeat_interleave_rule
 from maxlite.tensor._context import innermost
 from maxlite.tensor._tensor import Tensor

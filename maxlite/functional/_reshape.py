@@ -13,10 +13,11 @@ import jax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import normal_axis, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import normal_axis
+from maxlite.functional._operands import as_tensor
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_dim, compact_shape, num_elements
+from maxlite.graph._shape import compact_dim, compact_shape, num_elements, shape_text
 from maxlite.lowering._rebind import REBIND, solve_sizes
 from maxlite.realization_context._default import graph_context
 from maxlite.sharding.rules import (

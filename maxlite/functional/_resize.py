@@ -18,8 +18,9 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import check_dtype, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import check_dtype
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import widened
 from maxlite.functional._sampling import (
     HALF_PIXEL,
@@ -31,7 +32,7 @@ from maxlite.functional._sampling import (
     triangle_taps,
 )
 from maxlite.graph._interpolation import InterpolationMode
-from maxlite.graph._shape import compact_shape
+from maxlite.graph._shape import compact_shape, shape_text
 from maxlite.sharding.rules import resize_rule
 
 if TYPE_CHECKING:

@@ -17,10 +17,12 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._index import known_values
-from maxlite.functional._infer import check_dtype, real_number, shape_text, whole_number
+from maxlite.functional._infer import check_dtype, real_number, whole_number
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import widened
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import roi_align_rule
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.dtype import DType
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.dtype import DType, require_dtype
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import whole_number
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import divided
 from maxlite.functional._unary import unary_row
 from maxlite.sharding.rules import unary_rule
@@ -195,10 +196,6 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
     >>> cast(Tensor([1.7, -1.7]), DType.int32).to_numpy().tolist()
     [1, -1]
     """
-    if not isinstance(dtype, DType):
-        raise TypeError(
-            f"cast: dtype must be a DType, got {type(dtype).__name__}. Use "
-            "DType.float32, or DType.from_numpy(dtype)."
-        )
+    require_dtype("cast", dtype)
     as_tensor("cast", x)
     return x if x.dtype is dtype else apply(_CAST, (x,), dtype)

@@ -13,8 +13,9 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, NUMBERS
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import check_dtype, normal_axis
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import widened
 from maxlite.sharding.rules import along_axis_rule
 

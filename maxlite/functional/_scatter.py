@@ -15,10 +15,12 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import ALL, INTEGERS, NUMBERS
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._index import wide_positions
-from maxlite.functional._infer import check_dtype, normal_axis, shape_text
+from maxlite.functional._infer import check_dtype, normal_axis
+from maxlite.functional._operands import as_positions, beside
 from maxlite.functional._precision import widened
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import all_replicated_rule, scatter_rule
 
 if TYPE_CHECKING:
@@ -375,8 +377,5 @@ def _scatter_nd(op: Op, input: Tensor, updates: Tensor, indices: Tensor) -> Tens
 def _operands(
     op: Op, input: Tensor, updates: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return (
-        as_tensor(op.name, input, "input"),
-        as_tensor(op.name, updates, "updates"),
-        as_tensor(op.name, indices, "indices"),
-    )
+    input, updates = beside(op.name, input=input, updates=updates)
+    return input, updates, as_positions(op.name, indices, "indices", input)

@@ -15,8 +15,10 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
 from maxlite.functional._binary import promoted
-from maxlite.functional._dispatch import apply, as_operand, as_tensor
-from maxlite.functional._infer import promoted_dtype, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import promoted_dtype
+from maxlite.functional._operands import as_operand, as_tensor
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import searchsorted_rule
 
 if TYPE_CHECKING:

@@ -18,18 +18,14 @@ from jax import numpy as jnp
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import INTEGERS, DType
 from maxlite.functional._comparison import where
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._gather import check_not_empty, check_range, gather
 from maxlite.functional._index import wide_positions
-from maxlite.functional._infer import (
-    broadcast_shapes,
-    check_dtype,
-    normal_axis,
-    shape_text,
-)
+from maxlite.functional._infer import broadcast_shapes, check_dtype, normal_axis
+from maxlite.functional._operands import as_positions, as_tensor
 from maxlite.functional._reshape import flatten
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_dim
+from maxlite.graph._shape import compact_dim, shape_text
 from maxlite.sharding.rules import one_hot_rule, take_along_axis_rule
 from maxlite.tensor._defaults import defaults
 from maxlite.tensor._tensor import Tensor
@@ -124,7 +120,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     [1.0, 0.0, 0.0]
     """
     as_tensor("masked_fill", x)
-    as_tensor("masked_fill", mask, "mask")
+    mask = as_positions("masked_fill", mask, "mask", x)
     shape = x._spec.shape
     if broadcast_shapes("masked_fill", shape, mask._spec.shape) != shape:
         raise ValueError(
@@ -168,7 +164,7 @@ def take(x: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:
     [1.0, 4.0]
     """
     as_tensor("take", x)
-    as_tensor("take", indices, "indices")
+    indices = as_positions("take", indices, "indices", x)
     if axis is None:
         x, axis = (x if x.rank == 1 else flatten(x)), 0
     return gather(x, indices, axis)
@@ -206,7 +202,7 @@ def take_along_axis(x: Tensor, indices: Tensor, axis: int = -1) -> Tensor:
     [[2.0], [3.0]]
     """
     as_tensor("take_along_axis", x)
-    as_tensor("take_along_axis", indices, "indices")
+    indices = as_positions("take_along_axis", indices, "indices", x)
     at = normal_axis("take_along_axis", axis, x.rank)
     if indices.dtype in INTEGERS:
         check_range("take_along_axis", indices, (x._spec.shape[at],))

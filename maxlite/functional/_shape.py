@@ -10,8 +10,10 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import normal_axis, one_or_several, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import normal_axis, one_or_several
+from maxlite.functional._operands import as_tensor
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import (
     permute_rule,
     squeeze_rule,

@@ -13,10 +13,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from maxlite._op_table import front
-from maxlite.functional._dispatch import as_tensor, as_tensors
-from maxlite.functional._infer import shape_text
+from maxlite.functional._operands import as_tensor, as_tensors
 from maxlite.graph import DeviceRef, TensorType
-from maxlite.graph._shape import compact_shape
+from maxlite.graph._shape import compact_shape, shape_text
 from maxlite.tensor._tensor import Tensor
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from maxlite.functional._infer import shape_text, whole_number
+from maxlite.functional._infer import whole_number
 from maxlite.graph import Dim
-from maxlite.graph._shape import compact_dim, compact_shape
+from maxlite.graph._shape import compact_dim, compact_shape, shape_text
 
 if TYPE_CHECKING:
     from maxlite.graph._shape import CompactShape

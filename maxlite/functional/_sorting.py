@@ -17,8 +17,10 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import DType
-from maxlite.functional._dispatch import apply, as_tensor
-from maxlite.functional._infer import normal_axis, shape_text
+from maxlite.functional._dispatch import apply
+from maxlite.functional._infer import normal_axis
+from maxlite.functional._operands import as_tensor
+from maxlite.graph._shape import shape_text
 from maxlite.sharding.rules import along_axis_rule, top_k_rule
 
 if TYPE_CHECKING:

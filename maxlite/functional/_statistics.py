@@ -20,10 +20,11 @@ from jax import numpy as jnp
 
 from maxlite._op_table import front
 from maxlite.dtype import FLOATS
-from maxlite.functional._dispatch import as_tensor
-from maxlite.functional._infer import real_number, shape_text
+from maxlite.functional._infer import real_number
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import in_float32
 from maxlite.functional._reduction_row import reduce, reduction_row
+from maxlite.graph._shape import shape_text
 
 if TYPE_CHECKING:
     from typing import Literal

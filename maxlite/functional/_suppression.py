@@ -13,9 +13,10 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, INTEGERS, DType
-from maxlite.functional._dispatch import as_operands, as_tensor
-from maxlite.functional._infer import check_dtype, shape_text
+from maxlite.functional._infer import check_dtype
 from maxlite.functional._measured import apply_measured
+from maxlite.functional._operands import as_operands, as_tensor
+from maxlite.graph._shape import shape_text
 from maxlite.sharding import DeviceMapping
 from maxlite.sharding.rules import all_replicated_rule
 from maxlite.tensor._tensor import Tensor

@@ -8,7 +8,8 @@ from maxlite._backend import lend, place
 from maxlite._op_table import front
 from maxlite.driver import Device
 from maxlite.dtype import DType
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_tensor
 from maxlite.graph import DeviceRef
 from maxlite.graph._spec import Spec, spec
 from maxlite.lowering._redistribute import RESHARD
@@ -171,6 +172,14 @@ def rebind_mapping(t: Tensor, mapping: DeviceMapping) -> Tensor:
     return _join("rebind_mapping", shards, mapping)
 
 
+def _remedy(target: object) -> str:
+    if isinstance(target, DType):
+        return f"Use x.cast({target})."
+    if isinstance(target, str):
+        return "Use CPU() or Accelerator()."
+    return "Use CPU(), or DeviceMapping(mesh, placements)."
+
+
 def _target_mapping(t: Tensor, target: object) -> DeviceMapping:
     if isinstance(target, DeviceRef):
         target = target.to_device()
@@ -181,7 +190,7 @@ def _target_mapping(t: Tensor, target: object) -> DeviceMapping:
     if not isinstance(target, DeviceMesh):
         raise TypeError(
             "to: target must be a Device, DeviceMesh or DeviceMapping, got "
-            f"{type(target).__name__}. Use DeviceMapping(mesh, placements)."
+            f"{target!r}. {_remedy(target)}"
         )
     if not t.is_distributed:
         return plain(DeviceMapping.replicated(target))

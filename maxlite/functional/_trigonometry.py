@@ -16,7 +16,8 @@ from jax import numpy as jnp
 from maxlite._op_table import front
 from maxlite.dtype import FLOATS
 from maxlite.functional._binary import binary_row
-from maxlite.functional._dispatch import apply, as_operands, as_tensor
+from maxlite.functional._dispatch import apply
+from maxlite.functional._operands import as_operands, as_tensor
 from maxlite.functional._precision import in_float32
 from maxlite.functional._unary import unary_row
 

@@ -13,8 +13,9 @@ from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
 from maxlite.dtype import FLOATS, NUMBERS, DType
-from maxlite.functional._dispatch import apply, as_tensor
+from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import SIGNED_NUMBERS, check_dtype
+from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import in_float32
 from maxlite.sharding.rules import linear_unary_rule, unary_rule
 

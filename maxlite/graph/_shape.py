@@ -45,7 +45,7 @@ class Shape(list[Dim]):
     __slots__ = ()
 
     def __init__(self, dims: ShapeLike = ()) -> None:
-        super().__init__(map(Dim, dims))
+        super().__init__(map(Dim, _listed(dims)))
 
     # What comes in later becomes a dim too, so that every property sees it.
 
@@ -110,10 +110,21 @@ def compact_dim(dim: DimLike) -> int | Dim:
 def compact_shape(shape: ShapeLike) -> CompactShape:
     """Makes a compact shape.
 
+    Raises:
+        TypeError: It is no list of sizes.
+
     >>> compact_shape(Shape([2, "n"]))
     (2, Dim('n'))
     """
-    return tuple(map(compact_dim, shape))
+    return tuple(map(compact_dim, _listed(shape)))
+
+
+def _listed(shape: ShapeLike) -> ShapeLike:
+    if isinstance(shape, Iterable):
+        return shape
+    raise TypeError(
+        f"shape: must be a list of sizes, got {type(shape).__name__}. Write [{shape}]."
+    )
 
 
 def num_elements(shape: Iterable[int | Dim]) -> int | Dim:
@@ -147,3 +158,8 @@ def evaluate_shape(
     (2, 10)
     """
     return tuple(dim.evaluate(env) if isinstance(dim, Dim) else dim for dim in shape)
+
+
+def shape_text(shape: Iterable[object]) -> str:
+    """Writes a shape as it is read: ``[2, n]``."""
+    return f"[{', '.join(map(str, shape))}]"

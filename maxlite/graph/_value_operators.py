@@ -6,7 +6,7 @@ this one. It is recorded into the graph that is open, and gives a value again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from maxlite._op_table import fronts
 from maxlite.graph._shape import Shape
@@ -185,6 +185,12 @@ class ValueOperators(Value):
         return _call("not_equal", self, other)
 
     __hash__ = object.__hash__
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "bool: a value of a graph is not known until the program runs. Use "
+            "ops.where, ops.cond or ops.while_loop."
+        )
 
     def __lt__(self, other: Operand) -> TensorValue:
         return _call("greater", other, self)

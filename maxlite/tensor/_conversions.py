@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from maxlite.dtype import INTEGERS
+from maxlite.graph._shape import shape_text
 
 if TYPE_CHECKING:
     from maxlite.dtype import DType
@@ -26,11 +27,25 @@ class _Host(Protocol):
 
     def item(self) -> bool | int | float: ...
 
+    def num_elements(self) -> int: ...
+
 
 class Conversions:
     """Conversions of Tensor to Python's own types; see :meth:`Tensor.item`."""
 
     __slots__ = ()
+
+    def __format__(self: _Host, spec: str) -> str:
+        """Formats one element as a number, and more as the text of the tensor."""
+        if spec and self.num_elements() == 1:
+            return format(self.item(), spec)
+        try:
+            return format(repr(self), spec)
+        except ValueError:
+            raise ValueError(
+                f"format: the tensor must have one element for {spec!r}, got shape "
+                f"{shape_text(self.shape)}. Use x.to_numpy()."
+            ) from None
 
     def __int__(self: _Host) -> int:
         return int(self.item())

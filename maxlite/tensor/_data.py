@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import jax
 import numpy as np
 
-from maxlite.dtype import FLOATS, DType
+from maxlite.dtype import FLOATS, DType, require_dtype
 
 if TYPE_CHECKING:
     NestedArray = Sequence["NestedArray"] | bool | int | float
@@ -38,6 +38,8 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
             another dtype.
         TypeError: Anything that is no number.
     """
+    if dtype is not None:
+        require_dtype(who, dtype)
     if hasattr(data, "__array__") and not isinstance(data, np.generic):
         array: np.ndarray = np.asanyarray(data)  # a mask is not lost, but refused
         check_own_dtype(who, check_array(who, array), dtype)

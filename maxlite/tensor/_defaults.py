@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from maxlite._backend import default_platform
 from maxlite.driver import CPU, Accelerator, Device
-from maxlite.dtype import DType
+from maxlite.dtype import DType, require_dtype
 from maxlite.graph import DeviceRef
 from maxlite.sharding import DeviceMapping, DeviceMesh, Replicated
 from maxlite.sharding._default_mesh import current_mesh, default_mesh
@@ -38,8 +38,11 @@ def defaults(
     >>> defaults()[0]
     float32
     """
-    chosen = dtype or _dtype.get() or DType.float32
-    return chosen, as_mesh(device) if device is not None else _mesh_by_default()
+    if dtype is None:
+        dtype = _dtype.get() or DType.float32
+    elif type(dtype) is not DType:
+        require_dtype("defaults", dtype)
+    return dtype, as_mesh(device) if device is not None else _mesh_by_default()
 
 
 def default_dtype(dtype: DType) -> AbstractContextManager[DType | None]:
@@ -51,6 +54,7 @@ def default_dtype(dtype: DType) -> AbstractContextManager[DType | None]:
     ...     defaults()[0]
     float64
     """
+    require_dtype("default_dtype", dtype)
     return contextvar_context(_dtype, dtype)
 
 

@@ -125,6 +125,8 @@ HINTS = {
     "isinf": "Use F.is_inf(x).",
     "log_softmax": "Use F.logsoftmax(x).",
     "repeat": "Use F.tile(x, repeats), or F.repeat_interleave.",
+    "where": "Use F.where(cond, x, y).",
+    "gather": "Use F.gather(x, indices, axis).",
     "index_select": "Use F.gather(x, indices, axis).",
 }
 """The remedy for a missing attribute, as a sentence."""

@@ -8,6 +8,7 @@ box is described by its spec, which is known in either state.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -343,9 +344,6 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         """Draws the tensor for a notebook; a pending one stays pending."""
         return tensor_html(self)
 
-    def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
-
     if not TYPE_CHECKING:  # a type checker would then let every name pass
 
         def __getattr__(self, name: str) -> Any:
@@ -365,6 +363,12 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
     def __reduce__(self) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
         return (from_numpy, (self.to_numpy(), self.mapping))
 
+
+for _part in Tensor.__bases__:
+    # An error of Python about arguments names the class that the user knows.
+    for _name, _member in vars(_part).items():
+        if isinstance(_member, FunctionType):
+            _member.__qualname__ = f"Tensor.{_name}"
 
 _new = object.__new__
 
