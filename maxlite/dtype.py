@@ -19,6 +19,7 @@ its executable.
 from __future__ import annotations
 
 import builtins
+import difflib
 import math
 from dataclasses import dataclass, field, fields
 from enum import Enum, EnumMeta
@@ -26,8 +27,6 @@ from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
-
-from maxlite._names import unknown_name
 
 __all__ = [
     "ALL",
@@ -48,14 +47,11 @@ class _Names(EnumMeta):
     """Explains a member that is asked for and is not there."""
 
     def __getattr__(cls, name: str) -> Any:
-        members: dict[str, Any] = cls.__dict__.get("_member_map_", {})
-        if name in members:
-            return members[name]
         others = {"float": "float32", "double": "float64", "half": "float16"}
-        others |= {"int": "int64", "long": "int64", "bool_": "bool"}
-        meant = others.get(name) or getattr(_BY_NAME.get(name), "name", None)
-        remedies = {name: f"Use DType.{meant}."} if meant else {}
-        raise unknown_name("DType", name, members, remedies)
+        meant = others.get(name) or getattr(_BY_NAME.get(name), "name", name)
+        found = name[0] != "_" and difflib.get_close_matches(meant, cls.__members__, 1)
+        advice = f". Use DType.{found[0]}." if found else ""
+        raise AttributeError(f"DType has no attribute {name!r}{advice}", name=name)
 
 
 class DType(Enum, metaclass=_Names):
@@ -223,25 +219,6 @@ class DType(Enum, metaclass=_Names):
         return _BY_NAME.get(value) if isinstance(value, str) else None
 
 
-def require_dtype(who: str, dtype: object) -> None:
-    """Checks that an argument is a DType.
-
-    Raises:
-        TypeError: It is something else, such as a numpy dtype or a name.
-
-    >>> require_dtype("zeros", "int8")
-    Traceback (most recent call last):
-    TypeError: zeros: dtype must be a DType, got 'int8'. Use DType.int8.
-    """
-    if isinstance(dtype, DType):
-        return
-    try:
-        meant = str(DType.from_numpy(np.dtype(cast("Any", dtype))))
-    except (TypeError, ValueError):
-        meant = "DType.float32, for example"
-    raise TypeError(f"{who}: dtype must be a DType, got {dtype!r}. Use {meant}.")
-
-
 @dataclass(frozen=True, repr=False)
 class finfo:
     """The limits of a floating-point type, under numpy's names.
@@ -346,7 +323,7 @@ def promote(lhs: DType, rhs: DType, *, who: str = "promote") -> DType:
     if found is None:
         raise ValueError(
             f"{who}: one of the dtypes must hold every value of the other, got {lhs} "
-            f"and {rhs}. Cast one of them first."
+            f"and {rhs}. Cast one first, as in x.cast({rhs if rhs in FLOATS else lhs})."
         )
     return found
 
@@ -416,22 +393,17 @@ def _listed(members: frozenset[DType]) -> str:
 
 
 def _member(dtype: Any, who: str) -> DType:
-    found = None
-    if _names_a_dtype(dtype):
-        found = _FROM_NUMPY.get(np.dtype(dtype).newbyteorder("="))
+    # Nothing else: np.dtype(None) is float64, and np.dtype("f4") would pass as well.
+    is_type = isinstance(dtype, type) and issubclass(dtype, np.generic)
+    is_one = is_type or isinstance(dtype, np.dtype)
+    plain: Any = np.dtype(cast("Any", dtype)).newbyteorder("=") if is_one else None
+    found = _FROM_NUMPY.get(plain)
     if found is None:
         raise ValueError(
             f"{who}: the dtype must be that of one of {_listed(ALL)}, got {dtype!r}. "
             "Convert the data before it is passed in."
         )
     return found
-
-
-def _names_a_dtype(dtype: object) -> builtins.bool:
-    # Nothing else: np.dtype(None) is float64, and np.dtype("f4") would pass as well.
-    if isinstance(dtype, type):
-        return issubclass(dtype, np.generic)
-    return isinstance(dtype, np.dtype)
 
 
 def _bounds(member: DType) -> tuple[int, int]:

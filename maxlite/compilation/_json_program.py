@@ -144,6 +144,7 @@ def _encode_graph(
             arrays.append(array)
         return len(arrays) - 1 if known is None else known
 
+    seed = graph.seed
     return {
         "name": graph.name,
         "externals": [
@@ -154,7 +155,7 @@ def _encode_graph(
             [name(value), number_of(value), write_spec(value.spec)]
             for value in graph.captures.values()
         ],
-        "seed": graph.seed and [name(graph.seed), write_spec(graph.seed.spec)],
+        "seed": None if seed is None else [name(seed), write_spec(seed.spec)],
         "draws": graph.draws,
         "parameters": [
             [name(value), value.is_mutable, write_spec(value.spec)]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from maxlite._names import unknown_name
+from maxlite._names import unknown_name as _unknown_name
 from maxlite.functional._activation import (
     gelu,
     log_sigmoid,
@@ -181,7 +181,7 @@ from maxlite.functional._side_stream import side_stream
 from maxlite.functional._sorting import argsort, bottom_k, sort, top_k
 from maxlite.functional._statistics import logsumexp, norm, std, var
 from maxlite.functional._suppression import non_maximum_suppression
-from maxlite.functional._synonyms import REMEDIES
+from maxlite.functional._synonyms import REMEDIES as _REMEDIES
 from maxlite.functional._transfer import transfer_to
 from maxlite.functional._trigonometry import (
     acos,
@@ -216,7 +216,7 @@ from maxlite.realization_context import ensure_context, in_graph_context, lazy
 if not TYPE_CHECKING:  # a type checker would then let every name pass
 
     def __getattr__(name: str) -> object:
-        raise unknown_name("module 'maxlite.functional'", name, __all__, REMEDIES)
+        raise _unknown_name("module 'maxlite.functional'", name, __all__, _REMEDIES)
 
 
 __all__ = [

@@ -138,9 +138,9 @@ def einsum(equation: str, *operands: Tensor) -> Tensor:
             f"einsum: equation must be a string, got {type(equation).__name__}. Write "
             "'ij,jk->ik', for example."
         )
-    operands = beside("einsum", **{f"operands[{i}]": x for i, x in enumerate(operands)})
-    ranks = tuple(operand.rank for operand in operands)
-    return apply(_EINSUM, operands, *_explicit(equation, ranks))
+    tensors = beside("einsum", **{f"operands[{i}]": x for i, x in enumerate(operands)})
+    ranks = tuple(x.rank for x in tensors)
+    return apply(_EINSUM, tensors, *_explicit(equation, ranks))
 
 
 @front

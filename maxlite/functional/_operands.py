@@ -58,10 +58,10 @@ def as_tensors(who: str, values: Any, name: str) -> list[Tensor]:
             "Put it in a list."
         )
     items = list(cast("Iterable[Any]", values))
-    return list(beside(who, **{f"{name}[{i}]": x for i, x in enumerate(items)}))
+    return beside(who, **{f"{name}[{i}]": x for i, x in enumerate(items)})
 
 
-def beside(who: str, **operands: Any) -> tuple[Tensor, ...]:
+def beside(who: str, **operands: Any) -> list[Tensor]:
     """Checks that operands are tensors, or numpy arrays beside one.
 
     Args:
@@ -72,11 +72,18 @@ def beside(who: str, **operands: Any) -> tuple[Tensor, ...]:
         TypeError: One is something else, or there is no tensor among them.
         ValueError: An array holds what the tensor's dtype does not.
     """
-    like = next((x for x in operands.values() if isinstance(x, Tensor)), None)
-    return tuple(
+    like = _first_tensor(operands.values())
+    return [
         x if isinstance(x, Tensor) else _beside(who, x, name, like)
         for name, x in operands.items()
-    )
+    ]
+
+
+def _first_tensor(operands: Iterable[Any]) -> Tensor | None:
+    for x in operands:
+        if isinstance(x, Tensor):
+            return x
+    return None
 
 
 def _beside(who: str, x: Any, name: str, like: Tensor | None) -> Tensor:
@@ -119,7 +126,7 @@ def as_operands(who: str, *operands: Any) -> tuple[Operand, ...]:
             return operands
         if type(y) is float or type(y) is int:
             return x, number(who, y, x._spec)
-    like = next((x for x in operands if isinstance(x, Tensor)), None)
+    like = _first_tensor(operands)
     if like is None:
         raise TypeError(
             f"{who}: one operand must be a Tensor, got "

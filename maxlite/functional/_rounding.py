@@ -10,13 +10,14 @@ from jax import lax
 from jax import numpy as jnp
 
 from maxlite._op_table import Op, front, register
-from maxlite.dtype import DType, require_dtype
+from maxlite.dtype import DType
 from maxlite.functional._dispatch import apply
 from maxlite.functional._infer import whole_number
 from maxlite.functional._operands import as_tensor
 from maxlite.functional._precision import divided
 from maxlite.functional._unary import unary_row
 from maxlite.sharding.rules import unary_rule
+from maxlite.tensor._data import require_dtype
 
 if TYPE_CHECKING:
     from maxlite.graph._spec import Spec

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import jax
 import numpy as np
 
-from maxlite.dtype import FLOATS, DType, require_dtype
+from maxlite.dtype import FLOATS, DType
 
 if TYPE_CHECKING:
     NestedArray = Sequence["NestedArray"] | bool | int | float
@@ -50,6 +50,25 @@ def as_array(who: str, data: Any, dtype: DType | None, default: DType) -> np.nda
         values = _counted(who, data, values, chosen)
     with np.errstate(over="ignore"):
         return values.astype(chosen.to_jax())
+
+
+def require_dtype(who: str, dtype: object) -> None:
+    """Checks that an argument is a DType.
+
+    Raises:
+        TypeError: It is something else, such as a numpy dtype or a name.
+
+    >>> require_dtype("zeros", "int8")
+    Traceback (most recent call last):
+    TypeError: zeros: dtype must be a DType, got 'int8'. Use DType.int8.
+    """
+    if isinstance(dtype, DType):
+        return
+    try:
+        meant = str(DType.from_numpy(np.dtype(cast("Any", dtype))))
+    except (TypeError, ValueError):
+        meant = "DType.float32, for example"
+    raise TypeError(f"{who}: dtype must be a DType, got {dtype!r}. Use {meant}.")
 
 
 def check_number(who: str, number: bool | int | float, dtype: DType) -> None:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from maxlite._backend import default_platform
 from maxlite.driver import CPU, Accelerator, Device
-from maxlite.dtype import DType, require_dtype
+from maxlite.dtype import DType
 from maxlite.graph import DeviceRef
 from maxlite.sharding import DeviceMapping, DeviceMesh, Replicated
 from maxlite.sharding._default_mesh import current_mesh, default_mesh
 from maxlite.support import contextvar_context
+from maxlite.tensor._data import require_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Generator

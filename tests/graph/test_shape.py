@@ -47,8 +47,8 @@ class TestShape:
     @pytest.mark.parametrize(
         ("dims", "error", "message"),
         [
-            (3, TypeError, "not iterable"),
-            (None, TypeError, "not iterable"),
+            (3, TypeError, r"must be a list of sizes, got int. Write \[3\]"),
+            (None, TypeError, "must be a list of sizes, got NoneType"),
             ([1.5], TypeError, r"got 1\.5 of type float"),
             ([None], TypeError, "got None of type NoneType"),
             (["a b"], ValueError, "got 'a b'"),

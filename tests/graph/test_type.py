@@ -142,7 +142,7 @@ class TestArrayTypes:
         ("arguments", "error", "message"),
         [
             ({"shape": [2, -1]}, TypeError, r"not have negative sizes, got \[Dim\(2\)"),
-            ({"shape": 2}, TypeError, "not iterable"),
+            ({"shape": 2}, TypeError, "must be a list of sizes, got int"),
             ({"shape": [1.5]}, TypeError, r"got 1\.5 of type float"),
             ({"shape": ["a b"]}, ValueError, "got 'a b'"),
             ({"dtype": "float32"}, TypeError, "dtype must be of type DType, got 'fl"),
