@@ -33,9 +33,24 @@ def family_pages() -> dict[str, str]:
     return {name: _page(module) for name, module in sorted(_families().items())}
 
 
+def index_page() -> str:
+    """Makes the page that leads from the name of each function to its family."""
+    rows = ["# All functions", ""]
+    for name in sorted(functional.__all__):
+        function = getattr(functional, name)
+        family = function.__module__.rpartition("._")[2]
+        own = function.__name__
+        if family not in _families():
+            continue
+        link = f"[{name}]({family}.md#{own})"
+        summary = (inspect.getdoc(function) or "").partition("\n")[0]
+        rows.append(f"- {link}: {_inline(summary)}")
+    return "\n".join(rows) + "\n"
+
+
 def on_config(config: Any) -> Any:
     """Lists the pages in the navigation: a hook of mkdocs."""
-    pages = [f"{FOLDER}/{name}.md" for name in sorted(_families())]
+    pages = [f"{FOLDER}/{name}.md" for name in ("index", *sorted(_families()))]
     config.nav.append({"Functions by family": pages})
     return config
 
@@ -44,7 +59,7 @@ def on_files(files: Any, config: Any) -> Any:
     """Adds the pages to the docs: a hook of mkdocs."""
     from mkdocs.structure.files import File
 
-    for name, text in family_pages().items():
+    for name, text in {"index": index_page(), **family_pages()}.items():
         path = f"{FOLDER}/{name}.md"
         files.append(File.generated(config, path, content=text))
     return files

@@ -43,6 +43,16 @@ def test_each_function_is_on_one_page(made: Any) -> None:
     assert {name for name in others if f"`{name}`" not in listed} == set()
 
 
+def test_the_index_leads_from_each_name_to_its_page(made: Any) -> None:
+    pages, index = made.family_pages(), made.index_page()
+    links = dict(re.findall(r"^- \[(\w+)\]\((\w+\.md#\w+)\): \w", index, re.M))
+    assert set(F.__all__) - {"ensure_context", "in_graph_context", "lazy"} == set(links)
+    for link in links.values():
+        family, _, title = link.partition(".md#")
+        assert f"## {title}\n" in pages[family], link
+    assert links["clip"].endswith("#clamp")
+
+
 def test_a_docstring_becomes_markdown(made: Any) -> None:
     text = made._markdown(
         "Adds up; see :func:`mean`.\n\nArgs:\n    x: Any ``shape``.\n    axis: Which\n"

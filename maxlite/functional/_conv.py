@@ -8,6 +8,8 @@ Differs from the reference: a filter layout that does not fit the op is refused,
 the reference takes it for another one. With ``groups``, ``x`` and ``filter`` are cut
 along the channels together or not at all: the reference also keeps ``x`` whole beside
 a filter that is cut.
+
+``ConvInputLayout`` and ``FilterLayout`` lie in ``maxlite.graph.type``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ of weight 0 does not count, be it infinite.
 
 Beyond the reference: elements of any dtype can be repeated by ``resize_nearest``, sizes
 may be symbols, and floats below 32 bits are computed in float32.
+
+Images here are ``[n, channels, height, width]``, while convolutions and pooling take
+``[n, height, width, channels]`` by default. ``InterpolationMode`` lies in
+``maxlite.graph.ops``.
 """
 
 from __future__ import annotations
