@@ -181,7 +181,7 @@ def _row_cells(call: Call, decision: Decision, candidate: Candidate) -> list[str
     )
     return [
         *(f"{name}{{{_move_text(held, needed)}}}" for name, held, needed in moves),
-        f"-> {_outputs_text(map(_short, row.outputs))}",
+        f"-> {_outputs_text(map(short, row.outputs))}",
         collectives or "keep",
         f"{candidate.cost:g}",
         _status(call, decision, candidate),
@@ -232,7 +232,7 @@ def _moved_names(call: Call, decisions: Sequence[Decision]) -> list[str]:
 
 def _placements_text(mesh: DeviceMesh, placements: Iterable[Placement]) -> str:
     pairs = zip(mesh.axis_names, placements, strict=False)
-    return "{" + ", ".join(f'"{name}":{_short(p)}' for name, p in pairs) + "}"
+    return "{" + ", ".join(f'"{name}":{short(p)}' for name, p in pairs) + "}"
 
 
 def _outputs_text(outputs: Iterable[str]) -> str:
@@ -242,11 +242,11 @@ def _outputs_text(outputs: Iterable[str]) -> str:
 
 def _move_text(held: Placement, needed: Placement) -> str:
     if held == needed:
-        return _short(held)
-    return f"{_short(held)}->{_short(needed)}"
+        return short(held)
+    return f"{short(held)}->{short(needed)}"
 
 
-def _short(placement: Placement) -> str:
+def short(placement: Placement) -> str:
     """Writes a placement as in the tables of the documentation."""
     axis = placement.localized_axis()
     return type(placement).__name__[0] + ("" if axis is None else str(axis))

@@ -8,25 +8,29 @@ flat: a tensor cut along three axes, or a mesh of three, has only the tree.
 from __future__ import annotations
 
 import operator
+import os
+import sys
 from dataclasses import dataclass
 from functools import reduce
-from itertools import zip_longest
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from maxlite.graph import Dim
+from maxlite.sharding._drawing import Drawing
+from maxlite.sharding._drawing_html import drawing_html
 from maxlite.sharding._layout import TensorLayout
 from maxlite.sharding._mesh import DeviceMesh
 from maxlite.sharding._per_shard_dim import PerShardDim
 from maxlite.sharding._placements import Partial, Sharded, Unknown
+from maxlite.sharding._tensor_table import tensor_table
+from maxlite.tree import paths
+from maxlite.tree._node import is_node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_Cell: TypeAlias = tuple[str, str]
-_Grid: TypeAlias = list[list[_Cell]]
-_Coords: TypeAlias = tuple[int, ...]
+    from maxlite.sharding._drawing import Cell, Grid, Table
 
-_GAP = "   "
+_Coords: TypeAlias = tuple[int, ...]
 
 
 def visualize(
@@ -35,10 +39,17 @@ def visualize(
     """Prints which device holds which part of a tensor, or how a mesh is laid out.
 
     Starts and stops at the ends of an axis are left out of the slices. Devices are
-    numbered by their position in the mesh.
+    numbered by their position in the mesh. Of several tensors, such as those of a
+    model, each has a line: its path, dtype and shape, its placement along each mesh
+    axis (``R`` replicated, ``S0`` cut along axis 0, ``P`` a pending sum), and the bytes
+    on the device that holds most of it.
+
+    A terminal gets colours, unless ``NO_COLOR`` is set, and a notebook a drawing in
+    HTML.
 
     Args:
-        value: A mesh, a layout, or anything with a ``layout``, such as a Tensor.
+        value: A mesh, a layout, anything with a ``layout``, such as a Tensor, or a tree
+            of these.
         title: Goes in front of the first line.
         blocks: Whether to draw the grid. What does not lie flat is drawn as a tree.
         tree: Whether to draw the tree.
@@ -48,7 +59,7 @@ def visualize(
         TypeError: ``value`` is of another kind.
         ValueError: Both drawings are switched off.
 
-    Source: max.experimental.sharding.visualize.
+    Source: max.experimental.sharding.visualize; trees of tensors are ours.
 
     >>> from maxlite.driver import CPU
     >>> visualize(DeviceMesh((CPU(),) * 2, (2,), ("x",)))
@@ -58,16 +69,78 @@ def visualize(
     │   x=0    │   x=1    │
     └──────────┴──────────┘
     """
+    drawn = drawing(value, title=title, blocks=blocks, tree=tree)
+    display = _notebook_display()
+    if display is None:
+        print(drawn.text(colors=_has_colors()))
+    else:
+        display({"text/plain": drawn.text(), "text/html": drawing_html(drawn)})
+
+
+def drawing(
+    value: object, *, title: str | None = None, blocks: bool = True, tree: bool = True
+) -> Drawing | Table:
+    """Works out what :func:`visualize` prints, with its arguments and errors."""
     if not (blocks or tree):
         raise ValueError(
             "visualize: blocks or tree must be True, got False for both. "
             "Leave one of them out."
         )
-    headline, grid, branches = _drawings(value)
+    layout = _layout_of(value)
+    if layout is None and not isinstance(value, DeviceMesh):
+        return tensor_table(_layouts_in(value), title or "")
+    headline, grid, branches = _drawings(layout or value)
     heading = f"{title}: {headline}" if title else headline
-    left = _grid_lines(grid) if blocks and grid else []
-    right = branches if tree or not left else []
-    print("\n".join([heading, *_side_by_side(left, right)]))
+    shown = grid if blocks else ()
+    return Drawing(heading, shown, branches if tree or not shown else [])
+
+
+def _layout_of(value: object) -> TensorLayout | None:
+    found = value if isinstance(value, TensorLayout) else getattr(value, "layout", None)
+    return found if isinstance(found, TensorLayout) else None
+
+
+def _has_layout(value: object) -> bool:
+    return _layout_of(value) is not None
+
+
+def _layouts_in(value: object) -> dict[str, TensorLayout]:
+    """Finds the layouts of a tree, by path.
+
+    Raises:
+        TypeError: There is none.
+    """
+    found: dict[str, TensorLayout] = {}
+    if is_node(value):
+        for path, leaf in paths(value, leaf=_has_layout).items():
+            layout = _layout_of(leaf)
+            assert layout is not None
+            found[path] = layout
+    if not found:
+        raise TypeError(
+            "visualize: value must be a DeviceMesh, a layout, a Tensor or a tree of "
+            f"these, got {type(value).__name__}. A mapping needs a dtype and a shape: "
+            "pass TensorLayout(dtype, shape, mapping)."
+        )
+    return found
+
+
+def _has_colors() -> bool:
+    """Whether the output shows colours: a terminal, unless the user said otherwise."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _notebook_display() -> Callable[[dict[str, str]], object] | None:
+    """Finds what shows a drawing in the notebook that this runs in."""
+    ipython: Any = sys.modules.get("IPython")
+    shell: Any = ipython and ipython.get_ipython()
+    if getattr(shell, "kernel", None) is None:
+        return None
+    return lambda texts: ipython.display.display(texts, raw=True)
 
 
 def layout_blocks(layout: TensorLayout) -> list[list[tuple[str, str]]]:
@@ -92,28 +165,20 @@ def layout_blocks(layout: TensorLayout) -> list[list[tuple[str, str]]]:
     return _layout_grid(parts) or one_by_one
 
 
-def _drawings(value: object) -> tuple[str, _Grid, list[str]]:
+def _drawings(value: object) -> tuple[str, Grid, list[str]]:
     if isinstance(value, DeviceMesh):
         return repr(value), _mesh_grid(value), _mesh_tree(value)
-    layout = (
-        value if isinstance(value, TensorLayout) else getattr(value, "layout", None)
-    )
-    if not isinstance(layout, TensorLayout):
-        raise TypeError(
-            "visualize: value must be a DeviceMesh, a layout or a Tensor, "
-            f"got {type(value).__name__}. A mapping needs a dtype and a shape: "
-            "pass TensorLayout(dtype, shape, mapping)."
-        )
-    parts = _Parts.of(layout)
-    shape = ", ".join(map(str, layout.shape))
-    headline = f"{layout.dtype!s} [{shape}] with {layout.mapping!r}"
+    assert isinstance(value, TensorLayout)
+    parts = _Parts.of(value)
+    shape = ", ".join(map(str, value.shape))
+    headline = f"{value.dtype!s} [{shape}] with {value.mapping!r}"
     return headline, _layout_grid(parts), _layout_tree(parts)
 
 
-def _mesh_grid(mesh: DeviceMesh) -> _Grid:
+def _mesh_grid(mesh: DeviceMesh) -> list[list[Cell]]:
     if mesh.ndim > 2:
         return []
-    cells: list[_Cell] = []
+    cells: list[Cell] = []
     for i in range(mesh.num_devices):
         coords = zip(mesh.axis_names, mesh.device_coords(i), strict=True)
         cells.append((f"device {i}", ", ".join(f"{n}={c}" for n, c in coords)))
@@ -192,7 +257,7 @@ def _cut(layout: TensorLayout, axis: int) -> _Cut:
     return _Cut(mesh_axes, tuple(pieces[k] for k in sorted(pieces)))
 
 
-def _layout_grid(parts: _Parts) -> _Grid:
+def _layout_grid(parts: _Parts) -> list[list[Cell]]:
     mesh = parts.layout.mesh
     cuts = [cut for cut in parts.cuts if len(cut.sizes) > 1]
     if len(cuts) > 2:
@@ -207,7 +272,7 @@ def _layout_grid(parts: _Parts) -> _Grid:
     return [cells[i : i + width] for i in range(0, len(cells), width)]
 
 
-def _block_cell(parts: _Parts, devices: Sequence[int]) -> _Cell:
+def _block_cell(parts: _Parts, devices: Sequence[int]) -> Cell:
     coords = parts.layout.mesh.device_coords(devices[0])
     numbers = ",".join(map(str, devices))
     holders = f"device {numbers}" if len(devices) == 1 else f"devices {numbers}"
@@ -251,25 +316,3 @@ def _branches(
         yield f"{indent}{fork}{mesh.axis_names[axis]}={coord}{label(coords)}"
         if len(coords) < mesh.ndim:
             yield from _branches(mesh, label, indent + trunk, coords)
-
-
-def _grid_lines(grid: _Grid) -> list[str]:
-    """Draws cells of two lines each, all as wide as the widest line."""
-    width = 2 + max(len(line) for row in grid for cell in row for line in cell)
-
-    def rule(left: str, middle: str, right: str) -> str:
-        return left + middle.join(["─" * width] * len(grid[0])) + right
-
-    lines: list[str] = []
-    for row in grid:
-        lines.append(rule("├", "┼", "┤") if lines else rule("┌", "┬", "┐"))
-        for line in zip(*row, strict=True):
-            lines.append(f"│{'│'.join(text.center(width) for text in line)}│")
-    return [*lines, rule("└", "┴", "┘")]
-
-
-def _side_by_side(left: Sequence[str], right: Sequence[str]) -> list[str]:
-    if not left:
-        return list(right)
-    pairs = zip_longest(left, right, fillvalue="")
-    return [f"{a.ljust(len(left[0]))}{_GAP}{b}".rstrip() for a, b in pairs]

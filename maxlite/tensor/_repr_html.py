@@ -13,6 +13,8 @@ from html import escape
 from typing import TYPE_CHECKING, TypeVar
 
 from maxlite.sharding import ShardingError
+from maxlite.sharding._drawing import Drawing, bytes_text
+from maxlite.sharding._drawing_html import grid_html
 from maxlite.sharding._visualize import layout_blocks
 from maxlite.tensor._shown import (
     EDGE_ITEMS,
@@ -38,8 +40,6 @@ _GAP = "…"
 _TEXT = "color:inherit;font-size:inherit"  # some pages start tables afresh
 _SMALL = "font-size:smaller;opacity:.8"
 _LINES = "1px solid rgba(128,128,128,.5)"
-_HUE_STEP = 137
-"""Degrees between the colours of neighbours: no small number of steps comes back."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def facts_html(facts: Facts) -> str:
     if facts.values is not None:
         parts += _matrices(facts.values)
     if facts.blocks:
-        parts.append(_grid(facts.blocks))
+        parts.append(_blocks_html(facts.blocks))
     return f'<div class="maxlite-tensor">{"".join(parts)}</div>'
 
 
@@ -122,21 +122,6 @@ def _size(tensor: Tensor) -> list[str]:
     if not tensor._spec.is_static:
         return []
     return [bytes_text(tensor.num_elements() * tensor.dtype.size_in_bytes)]
-
-
-def bytes_text(count: float) -> str:
-    """Writes a number of bytes in the largest unit that leaves a whole part.
-
-    >>> bytes_text(12), bytes_text(1536), bytes_text(2**40)
-    ('12 bytes', '1.5 KiB', '1 TiB')
-    """
-    if count < 1024:
-        return f"{count} bytes"
-    for unit in ("KiB", "MiB", "GiB"):
-        count /= 1024
-        if count < 1024:
-            return f"{count:.4g} {unit}"
-    return f"{count / 1024:.4g} TiB"
 
 
 def _place(tensor: Tensor) -> str:
@@ -217,23 +202,6 @@ def _cell(text: str) -> str:
     return f"<td>{escape(text)}</td>"
 
 
-def _grid(blocks: Sequence[Sequence[tuple[str, str]]]) -> str:
-    """Draws the parts of a tensor where they lie, each in a colour of its own."""
-    number = itertools.count()
-    body = "".join(
-        f"<tr>{''.join(_block(next(number), *cell) for cell in row)}</tr>"
-        for row in blocks
-    )
-    return (
-        f'<table style="{_TEXT};border-collapse:collapse;margin-top:.5em">'
-        f"<tbody>{body}</tbody></table>"
-    )
-
-
-def _block(number: int, holders: str, part: str) -> str:
-    hue = number * _HUE_STEP % 360
-    style = (
-        f"border:{_LINES};padding:.3em .6em;text-align:center;"
-        f"background:hsla({hue},70%,50%,.25)"
-    )
-    return f'<td style="{style}">{escape(holders)}<br>{escape(part)}</td>'
+def _blocks_html(blocks: Sequence[Sequence[tuple[str, str]]]) -> str:
+    drawn = Drawing("", blocks, ())
+    return grid_html(drawn.grid, drawn.parts)

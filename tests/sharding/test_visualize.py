@@ -1,5 +1,13 @@
 """The drawings that visualize prints."""
 
+import re
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import NamedTuple
+from xml.etree import ElementTree
+
 import pytest
 
 from maxlite.driver import CPU
@@ -18,6 +26,9 @@ from maxlite.sharding import (
     Unknown,
     visualize,
 )
+from maxlite.sharding._drawing_html import drawing_html
+from maxlite.sharding._visualize import drawing
+from maxlite.tensor import Tensor
 from tests.sharding.meshes import cpu_mesh
 
 R, P, U = Replicated(), Partial(), Unknown()
@@ -214,10 +225,187 @@ def test_anything_with_a_layout_is_drawn(drawn):
 
 @pytest.mark.parametrize("value", [DeviceMapping(cpu_mesh(2), (R,)), 3, TensorLayout])
 def test_what_has_no_layout_is_refused(value):
-    with pytest.raises(TypeError, match="a DeviceMesh, a layout or a Tensor, got"):
+    with pytest.raises(TypeError, match="a DeviceMesh, a layout, a Tensor or a tree"):
         visualize(value)
 
 
 def test_one_of_the_drawings_must_be_asked_for():
     with pytest.raises(ValueError, match="blocks or tree must be True"):
         visualize(cpu_mesh(2), blocks=False, tree=False)
+
+
+# Trees ------------------------------------------------------------------------------
+
+
+class Block(NamedTuple):
+    up: TensorLayout
+    down: TensorLayout
+    gain: float = 1.0
+
+
+def model():
+    mesh = cpu_mesh(2, 2)
+    return {
+        "blocks": [
+            Block(
+                layout([16, 33], mesh, R, Sharded(1)),
+                layout([33, 16], mesh, P, Sharded(0)),
+            )
+        ],
+        "embedding": layout(["words", 16], mesh, Sharded(0), R),
+        "scale": TensorLayout(DType.float64, [2], CPU(1)),
+    }
+
+
+TABLE = """\
+DeviceMesh(x=2, y=2): 3 tensors, 2.125 KiB on each device, and 1 of a size that is \
+not known yet
+  blocks.0.up    float32[16, 33]     x=R   y=S1  1.062 KiB
+  blocks.0.down  float32[33, 16]     x=P   y=S0  1.062 KiB
+  embedding      float32[words, 16]  x=S0  y=R
+Device(type=cpu,id=1): 1 tensor, 16 bytes on each device
+  scale          float64[2]  16 bytes
+"""
+
+
+def test_a_tree_has_a_line_for_each_tensor(capsys):
+    visualize(model())
+    table = TABLE.replace("scale          f", "scale  f")
+    assert capsys.readouterr().out == table
+    visualize(model(), title="decoder")
+    assert capsys.readouterr().out == f"decoder\n{table}"
+
+
+def test_tensors_and_layouts_in_a_tree_are_listed_alike(capsys):
+    tensors = [Tensor([1.0, 2.0]).to(DeviceMapping(cpu_mesh(2), (Sharded(0),))), 3.0]
+    visualize(tensors)
+    given = capsys.readouterr().out
+    visualize([tensors[0].layout])
+    assert capsys.readouterr().out == given
+    assert given.splitlines()[1] == "  0  float32[2]  x=S0  4 bytes"
+
+
+@pytest.mark.parametrize("value", [{}, [1.0], {"a": None}, 3, "x"])
+def test_a_tree_without_tensors_is_refused(value):
+    with pytest.raises(TypeError, match="a Tensor or a tree of these, got"):
+        visualize(value)
+
+
+# Colours ----------------------------------------------------------------------------
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        layout([4, 4], cpu_mesh(2, 2), Sharded(0), Sharded(1)),
+        layout([4], cpu_mesh(2), P),
+        cpu_mesh(2),
+        model(),
+    ],
+    ids=["matrix", "pending", "mesh", "tree"],
+)
+def test_colours_change_nothing_but_colours(value):
+    drawn = drawing(value)
+    assert "\x1b" not in drawn.text()
+    painted = drawn.text(colors=True)
+    assert "\x1b[48;5;" in painted
+    assert plain(painted) == drawn.text()
+
+
+def test_each_part_has_a_colour_of_its_own_in_grid_and_tree():
+    painted = drawing(layout([4], cpu_mesh(4), Sharded(0))).text(colors=True)
+    for part in ("[:1]", "[1:2]", "[2:3]", "[3:]"):
+        paint = rf"\x1b\[(48;5;\d+)m\x1b\[30m[ \w]*{re.escape(part)}"
+        colours = set(re.findall(paint, painted))
+        assert len(colours) == 1, part
+        assert len(re.findall(paint, painted)) == 2, part
+    assert len(set(re.findall(r"48;5;\d+", painted))) == 4
+
+
+def test_a_terminal_has_colours_unless_the_user_says_no(monkeypatch, capsys):
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+    def colored():
+        visualize(cpu_mesh(2))
+        return "\x1b" in capsys.readouterr().out
+
+    assert not colored()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert colored()
+    monkeypatch.setenv("TERM", "dumb")
+    assert not colored()
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert colored()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not colored()
+
+
+# Notebooks --------------------------------------------------------------------------
+
+
+def test_a_notebook_shows_html(monkeypatch, capsys):
+    shown = []
+    notebook = SimpleNamespace(
+        get_ipython=lambda: SimpleNamespace(kernel=object()),
+        display=SimpleNamespace(display=lambda data, raw: shown.append((data, raw))),
+    )
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    visualize(cpu_mesh(2), title="<mine>")
+    assert capsys.readouterr().out == ""
+    ((data, raw),) = shown
+    assert raw
+    assert data["text/plain"] == drawing(cpu_mesh(2), title="<mine>").text()
+    assert "&lt;mine&gt;: DeviceMesh" in data["text/html"]
+    shell = SimpleNamespace(get_ipython=SimpleNamespace)
+    monkeypatch.setitem(sys.modules, "IPython", shell)  # a terminal
+    visualize(cpu_mesh(2))
+    assert capsys.readouterr().out.startswith("DeviceMesh(x=2)\n┌")
+
+
+@pytest.mark.parametrize(
+    ("value", "fewest"),
+    [(layout([4], cpu_mesh(4), Sharded(0)), 4), (model(), 2)],
+    ids=["grid", "tree"],
+)
+def test_the_html_is_well_formed_and_paints_the_parts(value, fewest):
+    html = drawing_html(drawing(value))
+    ElementTree.fromstring(html)  # every element is closed
+    assert len(set(re.findall(r"hsla\(\d+", html))) >= fewest
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="Chromium is not installed")
+@pytest.mark.parametrize(
+    ("value", "colours"),
+    [(layout([4, 4], cpu_mesh(2, 2), Sharded(0), Sharded(1)), 4), (model(), 2)],
+    ids=["grid", "tree"],
+)
+def test_a_browser_shows_the_parts_in_colours(value, colours, tmp_path):
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    page, shot = tmp_path / "page.html", tmp_path / "page.png"
+    page.write_text(f"<meta charset=utf-8>{drawing_html(drawing(value))}")
+    subprocess.run(
+        [
+            "chromium",
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            f"--user-data-dir={tmp_path / 'profile'}",
+            f"--screenshot={shot}",
+            "--window-size=800,400",
+            page.as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    with image.open(shot) as opened:
+        counts = opened.convert("RGB").getcolors(1 << 24)
+    # What is painted is pale, and takes up more than the edges of letters do.
+    painted = [n for n, (r, g, b) in counts if max(r, g, b) - min(r, g, b) > 40]
+    assert len([n for n in painted if n > 500]) == colours

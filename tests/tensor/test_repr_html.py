@@ -53,6 +53,10 @@ class Page(HTMLParser):
         elif "td" in self.tags:
             self.tables[-1][-1][-1] += "\n"
 
+    def handle_startendtag(self, tag, attrs):
+        assert tag in VOID
+        self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag):
         assert self.tags.pop() == tag
 
