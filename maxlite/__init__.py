@@ -2,8 +2,8 @@
 
 The names that most programs need are here. Each room has the rest: ``functional`` (the
 ops), ``tensor``, ``sharding``, ``compilation``, ``realization_context``, ``graph``,
-``driver``, ``dtype``, ``tree``, ``support``, ``testing``, ``validation`` and
-``interop``.
+``driver``, ``dtype``, ``tree``, ``support``, ``testing``, ``validation``,
+``distributed`` and ``interop``.
 """
 
 from importlib import import_module as _import_module
@@ -72,7 +72,15 @@ __all__ = [
     "stage",
 ]
 
-_ROOMS = ("custom", "debug", "interop", "random", "testing", "validation")
+_ROOMS = (
+    "custom",
+    "debug",
+    "distributed",
+    "interop",
+    "random",
+    "testing",
+    "validation",
+)
 """What few programs need, and an import of the package does not load."""
 
 if not TYPE_CHECKING:  # a type checker would then let every name pass

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 from maxlite._fork import check_not_forked, devices_started
+from maxlite._processes import is_own, move, put_own_part
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -33,6 +34,7 @@ class JaxDevice(Protocol):
     """What is used of ``jax.Device``, for which JAX ships no types."""
 
     id: int
+    process_index: int
     platform: str
     device_kind: str
     client: Any
@@ -61,11 +63,12 @@ def lowering_scope() -> Generator[None]:
         yield
 
 
-def devices(platform: str) -> list[JaxDevice]:
+def devices(platform: str, *, everywhere: bool = False) -> list[JaxDevice]:
     """Lists the devices of one platform, starting the backend when needed.
 
     Args:
         platform: A name that JAX knows, such as ``"cpu"`` or ``"gpu"``.
+        everywhere: Whether those of other processes count, too.
 
     Returns:
         The devices in JAX's order; empty when the platform is absent.
@@ -76,7 +79,9 @@ def devices(platform: str) -> list[JaxDevice]:
     _ask_for_simulated_devices()
     devices_started()
     try:
-        return cast("list[JaxDevice]", jax.devices(platform))
+        if everywhere:
+            return cast("list[JaxDevice]", jax.devices(platform))
+        return cast("list[JaxDevice]", jax.local_devices(None, platform))
     except RuntimeError:
         return []
 
@@ -103,6 +108,8 @@ def put(data: np.ndarray, target: JaxDevice | jax.sharding.Sharding) -> jax.Arra
     'int64'
     """
     check_not_forked()
+    if not is_own(target):
+        return put_own_part(data, target, put)
     native = data.dtype.newbyteorder("=")
     source = np.ascontiguousarray(data, dtype=native)
     # A shard may begin anywhere in the data, so those over a mesh are always moved.
@@ -122,6 +129,8 @@ def place(array: jax.Array, target: JaxDevice | jax.sharding.Sharding) -> jax.Ar
     see :func:`is_lent`.
     """
     check_not_forked()
+    if not (array.is_fully_addressable and is_own(target)):
+        return move(array, target, put)
     with x64():
         placed = cast("jax.Array", jax.device_put(array, target))
     if placed is not array:

@@ -129,12 +129,14 @@ class Device(abc.ABC):
             if target in array.devices():
                 array.block_until_ready()
 
-    def to_jax(self, occurrence: int = 0) -> JaxDevice:
+    def to_jax(self, occurrence: int = 0, *, everywhere: bool = False) -> JaxDevice:
         """Gives the JAX device behind this one, starting JAX when needed.
 
         Args:
             occurrence: How often this device came before in the same mesh. A mesh of
                 ``(CPU(), CPU())`` is laid over two simulated CPUs.
+            everywhere: Whether the id counts through the devices of all processes, as
+                in a mesh, and not through those of this one.
 
         Raises:
             ValueError: JAX has too few devices.
@@ -142,26 +144,30 @@ class Device(abc.ABC):
         >>> CPU(1).to_jax() == CPU(0).to_jax(occurrence=1)
         True
         """
-        key = self, occurrence
+        key = self, occurrence, everywhere
         found = _to_jax.get(key)
         if found is None:
             # Threads that meet here find the same device.
-            found = _to_jax[key] = self._find(occurrence)
+            found = _to_jax[key] = self._find(occurrence, everywhere)
         return found
 
     @staticmethod
-    def from_jax(device: JaxDevice) -> Device:
-        """Gives the name of a JAX device.
+    def from_jax(device: JaxDevice, *, everywhere: bool = False) -> Device:
+        """Gives the name of a JAX device; ``everywhere`` as for :meth:`to_jax`.
 
         >>> Device.from_jax(CPU(2).to_jax())
         Device(type=cpu,id=2)
         """
-        found = _from_jax.get(device)
+        found = _from_jax.get((device, everywhere))
         if found is None:
             on_cpu = device.platform == "cpu"
-            siblings = devices("cpu") if on_cpu else _accelerators()
+            siblings = (
+                devices("cpu", everywhere=everywhere)
+                if on_cpu
+                else _accelerators(everywhere)
+            )
             kind = CPU if on_cpu else Accelerator
-            found = _from_jax[device] = kind(siblings.index(device))
+            found = _from_jax[device, everywhere] = kind(siblings.index(device))
         return found
 
     @classmethod
@@ -174,7 +180,7 @@ class Device(abc.ABC):
         return found
 
     @abc.abstractmethod
-    def _find(self, occurrence: int) -> JaxDevice: ...
+    def _find(self, occurrence: int, everywhere: bool) -> JaxDevice: ...
 
     def __reduce__(self) -> tuple[type[Self], tuple[int]]:
         """Pickles the name; a copy is the same object again."""
@@ -242,8 +248,8 @@ class CPU(Device):
             ) from e
         return {"free_memory": page * free, "total_memory": page * total}
 
-    def _find(self, occurrence: int) -> JaxDevice:
-        known = devices("cpu")
+    def _find(self, occurrence: int, everywhere: bool) -> JaxDevice:
+        known = devices("cpu", everywhere=everywhere)
         position = self._id + occurrence
         if position >= len(known):
             raise ValueError(
@@ -276,7 +282,7 @@ class Accelerator(Device):
     def __new__(cls, id: int = -1) -> Accelerator:
         """Finds the one object for this id."""
         position = _position(id, "Accelerator")
-        count = accelerator_count()
+        count = len(_accelerators(everywhere=True))
         if position >= count:
             raise ValueError(
                 f"Accelerator: id must be below the number of accelerators that JAX "
@@ -327,14 +333,14 @@ class Accelerator(Device):
         free = total - counted.get("bytes_in_use", 0)
         return {"free_memory": free, "total_memory": total, **counted}
 
-    def _find(self, occurrence: int) -> JaxDevice:
+    def _find(self, occurrence: int, everywhere: bool) -> JaxDevice:
         if occurrence:
             raise ValueError(
                 f"Device.to_jax: an accelerator must stand in a mesh once, got {self} "
                 f"{occurrence + 1} times. Name another accelerator, or simulate the "
                 "mesh on CPU()."
             )
-        return _accelerators()[self._id]
+        return _accelerators(everywhere)[self._id]
 
 
 class Usage(Flag):
@@ -418,11 +424,12 @@ def check_device(device: object, who: str) -> None:
         )
 
 
-def _accelerators() -> list[JaxDevice]:
+def _accelerators(everywhere: bool = False) -> list[JaxDevice]:
     # The preferred platform may be the CPU on a machine with a GPU, and may be a
     # plugin of another name.
     for name in ("gpu", "tpu", default_platform()):
-        found = [d for d in devices(name) if d.platform != "cpu"]
+        known = devices(name, everywhere=everywhere)
+        found = [d for d in known if d.platform != "cpu"]
         if found:
             return found
     return []
@@ -446,5 +453,5 @@ def _position(id: int, who: str) -> int:
 
 _cpus: dict[int, CPU] = {}
 _gpus: dict[int, Accelerator] = {}
-_to_jax: dict[tuple[Device, int], JaxDevice] = {}
-_from_jax: dict[JaxDevice, Device] = {}
+_to_jax: dict[tuple[Device, int, bool], JaxDevice] = {}
+_from_jax: dict[tuple[JaxDevice, bool], Device] = {}

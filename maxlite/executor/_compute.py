@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from maxlite._op_table import fronts
+from maxlite._processes import fetch
 from maxlite.graph._graph import Graph, sized
 from maxlite.graph._node import (
     Captured,
@@ -181,7 +180,7 @@ class _Turns:
         if id(told_by) not in self.known:
             return False
         self.measured.add(id(node))
-        size = int(np.asarray(self.known[id(told_by)]))
+        size = int(fetch(self.known[id(told_by)]))
         self.sizes = solve_sizes([(dim, size)], self.sizes)
         check_size(node.op.name, dim, size, self.sizes)
         return True

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from maxlite._backend import lend, place, put, x64
+from maxlite._processes import fetch, is_own
 from maxlite.lowering._uneven import padded_data, padded_shape, pieces
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def split_array(
 ) -> list[jax.Array]:
     """Lists what each device holds, in mesh order; the memory is shared if it can be.
 
+    Of a mesh over several processes, those are the devices of this one.
+
     Args:
         array: A stored array.
         mapping: How it lies.
@@ -62,7 +65,8 @@ def split_array(
         return _split_uneven(array, mapping, shape)
     held = {shard.device: shard.data for shard in array.addressable_shards}
     lend(array, *held.values())
-    ordered = [held[device] for device in mapping.mesh.to_jax().devices.flat]
+    devices = mapping.mesh.to_jax().devices.flat
+    ordered = [held[device] for device in devices if device in held]
     hidden = len(hidden_sizes(mapping))
     return [_reshaped(shard, shard.shape[hidden:]) for shard in ordered]
 
@@ -70,7 +74,7 @@ def split_array(
 def _split_uneven(
     array: jax.Array, mapping: DeviceMapping, shape: Sequence[Any]
 ) -> list[jax.Array]:
-    data = np.asarray(array)
+    data = fetch(array)
     slots = _slots(mapping)
     devices = mapping.mesh.to_jax().devices.flat
     return [
@@ -78,6 +82,7 @@ def _split_uneven(
         for slot, piece, device in zip(
             slots, pieces(mapping, shape), devices, strict=True
         )
+        if is_own(device)
     ]
 
 
@@ -131,6 +136,7 @@ def join_arrays(
     placed = [
         place(_reshaped(shard, (*ones, *shard.shape)), device)
         for shard, device in zip(shards, devices, strict=True)
+        if is_own(device)
     ]
     joined = jax.make_array_from_single_device_arrays(
         (*hidden, *padded_shape(shape, mapping)),

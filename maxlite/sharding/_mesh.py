@@ -265,18 +265,19 @@ def _single(device: Device) -> DeviceMesh:
 def _distinct_jax_devices(devices: tuple[Device, ...]) -> list[JaxDevice]:
     """Gives every position a JAX device of its own, first occurrences exactly."""
     _check_count(devices)
-    taken = {device.to_jax() for device in devices}
+    several = len(devices) > 1  # one device is the process's own
+    taken = {device.to_jax(everywhere=several) for device in devices}
     occurrences: dict[Device, int] = {}
     result: list[JaxDevice] = []
     for device in devices:
         if device not in occurrences:
             occurrences[device] = 0
-            result.append(device.to_jax())
+            result.append(device.to_jax(everywhere=several))
             continue
-        found = device.to_jax()
+        found = device.to_jax(everywhere=several)
         while found in taken:
             occurrences[device] += 1
-            found = device.to_jax(occurrences[device])
+            found = device.to_jax(occurrences[device], everywhere=several)
         taken.add(found)
         result.append(found)
     return result
@@ -284,7 +285,7 @@ def _distinct_jax_devices(devices: tuple[Device, ...]) -> list[JaxDevice]:
 
 def _check_count(devices: tuple[Device, ...]) -> None:
     wanted = sum(device.is_host for device in devices)
-    found = len(_backend_devices("cpu")) if wanted else 0
+    found = len(_backend_devices("cpu", everywhere=True)) if wanted else 0
     if wanted > found:
         raise ValueError(
             f"DeviceMesh: a mesh of {wanted} CPU devices needs as many, JAX has {found}"

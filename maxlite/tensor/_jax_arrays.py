@@ -95,9 +95,9 @@ def _check_memory(who: str, array: jax.Array) -> None:
 
 
 def _mapping(who: str, array: jax.Array) -> DeviceMapping:
-    sharding, devices = array.sharding, array.devices()
-    if len(devices) == 1:
-        return on_device(Device.from_jax(next(iter(devices))))
+    sharding, held = array.sharding, array.devices()
+    if len(held) == 1:
+        return on_device(Device.from_jax(next(iter(held))))
     if not isinstance(sharding, NamedSharding) or sharding.spec.unreduced:
         raise ValueError(
             f"{who}: the array must be cut by a NamedSharding without pending sums, "
@@ -105,7 +105,8 @@ def _mapping(who: str, array: jax.Array) -> DeviceMapping:
         )
     grid = np.asarray(sharding.mesh.devices)
     names: tuple[str, ...] = sharding.mesh.axis_names
-    mesh = DeviceMesh(tuple(map(Device.from_jax, grid.flat)), grid.shape, names)
+    devices = tuple(Device.from_jax(d, everywhere=True) for d in grid.flat)
+    mesh = DeviceMesh(devices, grid.shape, names)
     placements: list[Placement] = [Replicated()] * mesh.ndim
     for axis, entry in enumerate(sharding.spec):
         cut_by = mesh.axis_indices(() if entry is None else entry)

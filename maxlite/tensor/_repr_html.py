@@ -115,6 +115,8 @@ def _why_no_values(tensor: Tensor) -> str:
         return "unknown shards: no global value"
     if tensor.mapping.partial_axes:
         return "pending sum: not added up yet"
+    if not tensor._stored().is_fully_addressable:
+        return "values in several processes: to_numpy() collects them"
     return "" if tensor.num_elements() else "no elements"
 
 

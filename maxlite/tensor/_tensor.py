@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from maxlite._backend import lend, place, put, row_major
+from maxlite._processes import fetch
 from maxlite.driver import Buffer, Device
 from maxlite.dtype import DType
 from maxlite.executor._policy import policy
@@ -216,7 +217,7 @@ class Tensor(Described, Operators, Conversions, NumpyFunctions, Constructors):
         """
         whole = self._summed("to_numpy")
         tell_copied()
-        view = without_padding(np.asarray(whole._stored()), whole._spec)
+        view = without_padding(fetch(whole._stored()), whole._spec)
         if view.flags.writeable:
             view.flags.writeable = False
         return view
@@ -479,11 +480,14 @@ def run_now(work: Coroutine[Any, Any, Any]) -> Any:
 def shard_arrays(tensor: Tensor) -> list[jax.Array]:
     """Lists what each device of a real tensor's mesh holds, in mesh order.
 
+    Of a mesh over several processes, those are the devices of this one.
+
     A mesh may name one CPU several times. Its shards lie on simulated devices then, and
     come back to the one that the mesh names.
     """
-    shards = split_array(tensor._stored(), tensor.mapping, tensor._spec.shape)
-    if not tensor.is_distributed:
+    array = tensor._stored()
+    shards = split_array(array, tensor.mapping, tensor._spec.shape)
+    if not tensor.is_distributed or not array.is_fully_addressable:
         return shards
     devices = [device.to_jax() for device in tensor.mesh.devices]
     return [place(shard, to) for shard, to in zip(shards, devices, strict=True)]
