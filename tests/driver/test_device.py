@@ -46,7 +46,7 @@ def gpus(monkeypatch):
     """Two accelerators beside the CPUs, for as long as a test runs."""
     real, fakes = _device.devices, [FakeGpu(0), FakeGpu(1)]
     monkeypatch.setattr(
-        _device, "devices", lambda name: fakes if name == "gpu" else real(name)
+        _device, "devices", lambda name, **_: fakes if name == "gpu" else real(name)
     )
     for cache in ("_to_jax", "_from_jax", "_gpus"):
         monkeypatch.setattr(_device, cache, {})
@@ -58,7 +58,7 @@ def no_gpus(monkeypatch):
     """A machine of CPUs only, whatever there is."""
     real = _device.devices
     monkeypatch.setattr(
-        _device, "devices", lambda name: real("cpu") if name == "cpu" else []
+        _device, "devices", lambda name, **_: real("cpu") if name == "cpu" else []
     )
 
 
@@ -240,7 +240,7 @@ class TestAccelerators:
     def test_are_found_beside_a_preferred_cpu_and_under_another_name(self, monkeypatch):
         npu = FakeGpu(0, platform="npu")
         found = {"npu": [npu], "cpu": _device.devices("cpu")}
-        monkeypatch.setattr(_device, "devices", lambda name: found.get(name, []))
+        monkeypatch.setattr(_device, "devices", lambda name, **_: found.get(name, []))
         monkeypatch.setattr(_device, "default_platform", lambda: "npu")
         assert accelerator_count() == 1
 
