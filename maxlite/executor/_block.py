@@ -7,13 +7,14 @@ with parameters, and buffers, one per device.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from maxlite._backend import lend, place
 from maxlite.driver import Buffer
-from maxlite.executor._compute import array_of
+from maxlite.executor._compute import array_of, compute
 from maxlite.graph._dim import Dim
 from maxlite.graph._graph import sized
 from maxlite.graph._node import Literal
@@ -21,6 +22,7 @@ from maxlite.lowering._cut import cut
 from maxlite.lowering._numbers import line_of
 from maxlite.lowering._rebind import check_size, solve_sizes
 from maxlite.lowering._shards import join_arrays, split_array
+from maxlite.support import contextvar_context
 
 if TYPE_CHECKING:
     import jax
@@ -97,6 +99,19 @@ def run_block(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Si
     """
     if isinstance(executor, ArrayExecutor) and executor.takes_arrays:
         return executor.run(block)
+    if any(other is executor for other in _asked.get()):
+        # An op of its own execute, which would ask it for ever.
+        return compute(block.graph, block.outputs)
+    with contextvar_context(_asked, (*_asked.get(), executor)):
+        return _ask(executor, block)
+
+
+_asked: ContextVar[tuple[Executor, ...]] = ContextVar("maxlite_executors", default=())
+"""Executors of a user's that are running."""
+
+
+def _ask(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
+    """Has an executor of a user's compute a block."""
     graph, leaves = block.finished()
     inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec)]
     who, buffers = type(executor).__name__, executor.execute(graph, inputs)

@@ -60,7 +60,9 @@ class Spec:
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(dim) for dim in self.shape)
-        return f"{self.dtype.name}[{sizes}]@{self.mapping!r}"
+        mesh = self.mapping.mesh
+        where = mesh.devices[0] if mesh.is_single else self.mapping
+        return f"{self.dtype.name}[{sizes}]@{where!r}"
 
     def __reduce__(self) -> tuple[Callable[..., Spec], tuple[object, ...]]:
         return (_restore, (self.dtype, self.shape, self.mapping, self.literal))

@@ -298,7 +298,16 @@ class EagerRealizationContext(Unique):
     def create_unrealized(
         self, values: Sequence[TensorValue], *, mapping: DeviceMapping | None = None
     ) -> Tensor:
-        """Makes a pending tensor over a value of the graph; it is held weakly."""
+        """Makes a pending tensor over a value of the graph; it is held weakly.
+
+        Raises:
+            ValueError: There is not exactly one value.
+        """
+        if len(values) != 1:
+            raise ValueError(
+                f"create_unrealized: values must be one value, got {len(values)}. A "
+                "distributed tensor is one value, too."
+            )
         return self._pending(values[0])
 
     def _pending(self, value: TensorValue) -> Tensor:

@@ -139,8 +139,16 @@ def realization_context(
 ) -> AbstractContextManager[RealizationContext | None]:
     """Makes ``ctx`` the current context for the length of a with-block.
 
+    Raises:
+        TypeError: ``ctx`` is no context.
+
     Source: max.experimental.tensor.realization_context.
     """
+    if isinstance(ctx, type) or not hasattr(ctx, "create_unrealized"):
+        raise TypeError(
+            "realization_context: ctx must be a realization context, got "
+            f"{type(ctx).__name__}. Pass LazyRealizationContext(), for example."
+        )
     return contextvar_context(_current, ctx)
 
 

@@ -263,3 +263,42 @@ def test_results_on_another_device_are_moved_to_where_the_graph_says():
     y = recorded(Own(change=elsewhere), lambda: x + 1)
     assert y.to_numpy().tolist() == [2, 3]
     assert (y + x).device == x.device == y.buffers[0].device
+
+
+class Scaling:
+    """Computes on its own account with ops, eager, in groups and in lazy blocks."""
+
+    count = 0
+
+    def execute(self, graph, inputs):
+        self.count += 1
+        scale = Tensor([1.0]) + 1
+        with F.lazy():
+            scale = F.exp(scale * 0) * scale
+        twice = F.functional(lambda x: x * 2)(scale)
+        assert twice.item() == 4
+        return CompilingExecutor().execute(graph, inputs)
+
+
+def test_the_ops_of_an_executor_itself_do_not_ask_it():
+    with set_default_executor(Scaling()) as scaling:
+        assert (Tensor([1.0]) + 1).item() == 2
+        assert scaling.count == 1
+        x = Tensor([1.0, 2.0])
+        x[0] = 5.0
+        assert x.to_numpy().tolist() == [5, 2]
+    assert scaling.count == 2
+    assert recorded(scaling, lambda: Tensor([1.0]) + 1).item() == 2
+
+
+def test_two_executors_that_ask_each_other_come_to_an_end():
+    class Other:
+        def execute(self, graph, inputs):
+            value = recorded(scaling, lambda: Tensor([1.0]) + 1)
+            assert value.item() == 2
+            return CompilingExecutor().execute(graph, inputs)
+
+    scaling = Scaling()
+    with set_default_executor(Other()):
+        assert (Tensor([1.0]) + 1).item() == 2
+    assert scaling.count == 1

@@ -220,3 +220,15 @@ def test_ensure_context_keeps_the_current_one(ctx):
         y = Tensor([1.0]) + 1
         assert not y.real
     assert y.real
+
+
+@pytest.mark.parametrize("ctx", [None, 3, "lazy", LazyRealizationContext])
+def test_only_a_context_can_be_the_current_one(ctx):
+    with pytest.raises(TypeError, match="ctx must be a realization context, got"):
+        realization_context(ctx)
+    assert current_realization_context(None) is None
+
+
+def test_a_pending_tensor_has_one_value():
+    with pytest.raises(ValueError, match="values must be one value, got 0"):
+        LazyRealizationContext().create_unrealized(())
