@@ -1,5 +1,6 @@
 """What every test starts from: eight simulated devices, and no silent promotion."""
 
+import gc
 import os
 
 import hypothesis
@@ -11,6 +12,10 @@ from maxlite import _backend
 
 # Promotion is only ever maxlite's own: JAX refuses to mix dtypes by itself.
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# Compiled programs are many small objects: looking through all of them again and again
+# takes a tenth of the time.
+gc.set_threshold(100_000, 50, 100)
 
 # The same examples in every run; MAXLITE_SEARCH=1 looks for new ones.
 hypothesis.settings.register_profile(

@@ -62,7 +62,8 @@ def test_an_op_means_one_thing_on_a_mesh(sample):
     arrays = arrays_of(sample)
     expected = listed(sample.run(*map(Tensor, arrays)))
     mesh = cpu_mesh(2)
-    for axis in (0, 1):
+    is_first = any(sample is samples[0] for samples in SAMPLES.values())
+    for axis in (0, 1) if is_first else (0,):
         placed = [Tensor(a).to(cut(mesh, a, axis)) for a in arrays]
         with auto_reshard(mode="silent"):
             results = listed(sample.run(*placed))

@@ -94,7 +94,8 @@ def run_block(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Si
         Stored arrays in the order of the outputs, and what symbols stand for.
 
     Raises:
-        TypeError: The executor gave something else than a list of buffers.
+        AttributeError: The executor is none.
+        TypeError: It gave something else than a list of buffers.
         ValueError: It gave too few or too many, or one that is not what the graph says.
     """
     if isinstance(executor, ArrayExecutor) and executor.takes_arrays:
@@ -112,6 +113,11 @@ _asked: ContextVar[tuple[Executor, ...]] = ContextVar("maxlite_executors", defau
 
 def _ask(executor: Executor, block: Block) -> tuple[Sequence[jax.Array], Sizes]:
     """Has an executor of a user's compute a block."""
+    if isinstance(executor, type) or not hasattr(executor, "execute"):
+        raise AttributeError(
+            "executor: must be an object with a method execute(graph, inputs), got "
+            f"{executor!r}. Pass InterpreterExecutor(), for example."
+        )
     graph, leaves = block.finished()
     inputs = [b for v in leaves for b in buffers_of(array_of(v), v.spec)]
     who, buffers = type(executor).__name__, executor.execute(graph, inputs)

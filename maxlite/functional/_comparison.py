@@ -241,7 +241,8 @@ def where(cond: Tensor, x: Tensor | float, y: Tensor | float) -> Tensor:
     """
     like = x if isinstance(x, Tensor) else y if isinstance(y, Tensor) else cond
     cond = as_positions("where", cond, "cond", like)
-    if like is cond and (isinstance(x, float) or isinstance(y, float)):
+    weak = not isinstance(x, Tensor) and not isinstance(y, Tensor)
+    if weak and not all(isinstance(v, int) and v in (0, 1) for v in (x, y)):
         raise ValueError(
             f"where: one of x and y must be a tensor, which says the dtype, got {x} "
             f"and {y}. Write Tensor({x})."

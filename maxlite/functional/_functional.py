@@ -41,15 +41,16 @@ if TYPE_CHECKING:
 
 @front
 def functional(
-    graph_op: Callable[..., Any],
+    graph_op: Callable[..., Any] | None = None,
     rule: Rule | None = None,
     *,
     pure: bool = False,
 ) -> Callable[..., Any]:
     """Makes a function on tensors of one on values of a graph, or on tensors.
 
-    Works as a bare decorator. Outside of any context the result is computed at once, as
-    one executable, when the function returns; inside one it stays pending.
+    Works as a decorator, bare or with options: ``@functional(pure=True)``. Outside of
+    any context the result is computed at once, as one executable, when the function
+    returns; inside one it stays pending.
 
     Args:
         graph_op: Takes trees that hold tensors and returns a tree of tensors or values
@@ -62,14 +63,15 @@ def functional(
         pure: Whether the result depends on the arguments alone. Then ``graph_op`` need
             not run at each call: what was recorded on the first arguments of a kind
             runs for all of that kind. It may close over tensors, but not read values,
-            draw random numbers, print or write to its arguments.
+            draw random numbers, print or write to its arguments. What else it looks up
+            (globals, attributes of ``self``) is taken as it was then.
 
     Returns:
         A function of the same arguments; ``graph_op`` and ``rule`` are its attributes.
 
     Raises:
-        TypeError: ``graph_op`` cannot be called, or takes a BufferValue; by a call: it
-            is not pure though it was said to be.
+        TypeError: ``graph_op`` cannot be called, is async or a generator, or takes a
+            BufferValue; by a call: it is not pure though it was said to be.
         ShardingError: By a call: the rule has no row, or one that does not place every
             tensor and result, or a move is needed that the region does not allow.
 
@@ -81,9 +83,16 @@ def functional(
     >>> scaled(Tensor([1.0, 3.0]), 10).to_numpy().tolist()
     [-10.0, 10.0]
     """
+    if graph_op is None:
+        return functools.partial(functional, rule=rule, pure=pure)
     if not callable(graph_op):
         raise TypeError(
             f"functional: graph_op must be a function, got {type(graph_op).__name__}."
+        )
+    if inspect.iscoroutinefunction(graph_op) or inspect.isgeneratorfunction(graph_op):
+        raise TypeError(
+            f"functional: graph_op must return its result, and {_name(graph_op)!r} is "
+            "run piece by piece (async def, or yield). Write a plain function."
         )
     run = _on_tensors(graph_op)
     group = PureGroup(run, _name(graph_op)) if pure else None

@@ -15,7 +15,7 @@ from maxlite._caches import Cache
 from maxlite._op_table import fronts
 from maxlite.dtype import DType, check_scalar
 from maxlite.graph import Dim
-from maxlite.graph._node import exact
+from maxlite.graph._node import TensorValue, exact
 from maxlite.graph._spec import Spec, spec
 from maxlite.sharding import DeviceMapping
 from maxlite.tensor._context import outside
@@ -41,6 +41,11 @@ def as_tensor(who: str, x: Any, name: str = "x") -> Tensor:
     """
     if isinstance(x, Tensor):
         return x
+    if isinstance(x, TensorValue):
+        raise TypeError(
+            f"{who}: {name} must be a Tensor, got a value of a graph. Use graph.ops."
+            f"{who}, or Tensor.from_graph_value({name})."
+        )
     raise TypeError(
         f"{who}: {name} must be a Tensor, got {type(x).__name__}. Use Tensor({name})."
     )

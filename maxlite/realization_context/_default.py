@@ -63,7 +63,7 @@ def set_default_realization_context(make: Maker) -> SetterContext[Maker]:
     if not callable(make):
         raise TypeError(
             "set_default_realization_context: make must be a function that gives a "
-            f"context, got {type(make).__name__}. Pass LazyRealizationContext."
+            f"context, got {make!r}. Pass a class, such as LazyRealizationContext."
         )
     previous = _maker
     _set(make)
@@ -78,13 +78,15 @@ def _set(make: Maker) -> None:
 
 
 @contextmanager
-def lazy() -> Generator[None]:
+def lazy() -> Generator[Any]:
     """Records what happens in a with-block; nothing runs until a value is read.
+
+    The ``as`` name of the block is its context, whose ``graph`` can be printed.
 
     Source: max.experimental.functional.lazy.
     """
-    with realization_context(LazyRealizationContext()):
-        yield
+    with realization_context(LazyRealizationContext()) as ctx:
+        yield ctx
 
 
 @contextmanager

@@ -392,7 +392,8 @@ class EagerRealizationContext(Unique):
         if any(ctx is self for ctx in open_contexts()):
             raise TypeError(
                 "realize: the block that records this tensor is still open. Leave the "
-                "block before reading a value."
+                "block before reading a value; in F.functional choose by F.where or "
+                "F.cond."
             )
 
     def _block(self) -> tuple[list[Tensor], Block]:

@@ -5,6 +5,7 @@ import pytest
 
 from maxlite import CPU, DeviceMapping, DType, Sharded, Tensor, TensorLayout, compile
 from maxlite import functional as F
+from maxlite.graph import Graph, TensorType
 from tests.sharding.meshes import cpu_mesh
 
 X = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -73,3 +74,18 @@ def test_what_does_not_fit_is_refused():
         F.matmul(X, X)
     with pytest.raises(TypeError, match="matmul: an array must hold a value every"):
         F.matmul(whole, np.ma.masked_array([1, 2], [True, False]))
+
+
+def test_a_value_of_a_graph_is_led_to_the_ops_on_values():
+    with Graph("g", input_types=[TensorType(DType.float32, [1], CPU())]) as graph:
+        value = graph.inputs[0].tensor
+        with pytest.raises(TypeError, match=r"Use graph\.ops\.exp, or Tensor\.from_gr"):
+            F.exp(value)
+        graph.output(value)
+
+
+@pytest.mark.parametrize("numbers", [(5, -3), (1.0, 0), (np.ones((2, 2)), 0)])
+def test_where_needs_a_tensor_that_says_the_dtype(numbers):
+    with pytest.raises(ValueError, match="one of x and y must be a tensor, which says"):
+        F.where(Tensor(X) > 2, *numbers)
+    assert F.where(Tensor(X) > 2, 1, 0).dtype is DType.bool
