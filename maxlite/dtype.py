@@ -413,7 +413,7 @@ def _bounds(member: DType) -> tuple[int, int]:
     if member in INTEGERS:
         known = np.iinfo(_FORMATS[member])
         return int(known.min), int(known.max)
-    limits = finfo(member)
+    limits = _LIMITS[member]
     if limits.bits >= 16:
         return -_exact(limits), _exact(limits)
     # So few integers are exact in 8 bits that the range is all that is checked.
@@ -430,7 +430,7 @@ def _holds(wide: DType, narrow: DType) -> builtins.bool:
     if narrow in FLOATS:
         if wide not in FLOATS:
             return False
-        inner, outer = finfo(narrow), finfo(wide)
+        inner, outer = _LIMITS[narrow], _LIMITS[wide]
         return (
             outer.nmant >= inner.nmant
             and outer.max >= inner.max
@@ -440,7 +440,7 @@ def _holds(wide: DType, narrow: DType) -> builtins.bool:
     least, most = _BOUNDS[narrow]
     lowest, highest = _BOUNDS[wide]
     if wide in FLOATS:
-        highest = min(highest, _exact(finfo(wide)))
+        highest = min(highest, _exact(_LIMITS[wide]))
         lowest = max(lowest, -highest)
     return lowest <= least and most <= highest
 
@@ -494,5 +494,6 @@ _TO_NUMPY = {
     for member, found in _FORMATS.items()
     if member in _FLOAT8 or found.isbuiltin == 1
 }
+_LIMITS = {member: finfo(member) for member in FLOATS}
 _BOUNDS = {member: _bounds(member) for member in DType}
 _PROMOTED = _promotions()

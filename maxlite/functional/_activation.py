@@ -16,17 +16,12 @@ from maxlite.functional._operands import as_tensor
 from maxlite.functional._unary import unary_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from maxlite.tensor._tensor import Tensor
-
-_FAR = -64.0
-"""Below, ``1 + exp(x)`` is 1 in every dtype."""
 
 
 def _gelu(x: jax.Array, *, approximate: str) -> jax.Array:
     if approximate == "quick":
-        return _gated(x, x * jnp.asarray(1.702, x.dtype), jax.nn.sigmoid)
+        return x * jax.nn.sigmoid(x * jnp.asarray(1.702, x.dtype))
     return jax.nn.gelu(x, approximate=approximate == "tanh")
 
 
@@ -35,23 +30,7 @@ def _logit(x: jax.Array) -> jax.Array:
 
 
 def _mish(x: jax.Array) -> jax.Array:
-    return _gated(x, x, lambda gate: jnp.tanh(jax.nn.softplus(gate)))
-
-
-def _silu(x: jax.Array) -> jax.Array:
-    return _gated(x, x, jax.nn.sigmoid)
-
-
-def _gated(
-    x: jax.Array, gate: jax.Array, fn: Callable[[jax.Array], jax.Array]
-) -> jax.Array:
-    """Multiplies with a function that is the exponential one far below 0.
-
-    There it may be too small a number while the product is none.
-    """
-    far = gate < _FAR
-    root = jnp.exp(jnp.where(far, gate, jnp.zeros((), x.dtype)) / 2)
-    return jnp.where(far, x * root * root, x * fn(gate))
+    return x * jnp.tanh(jax.nn.softplus(x))
 
 
 _GELU = unary_row("gelu", _gelu, params=("approximate",))
@@ -59,7 +38,7 @@ _LOG_SIGMOID = unary_row("log_sigmoid", jax.nn.log_sigmoid)
 _LOGIT = unary_row("logit", _logit)
 _MISH = unary_row("mish", _mish)
 _SIGMOID = unary_row("sigmoid", jax.nn.sigmoid)
-_SILU = unary_row("silu", _silu)
+_SILU = unary_row("silu", jax.nn.silu)
 _SOFTPLUS = unary_row("softplus", jax.nn.softplus)
 
 

@@ -22,7 +22,6 @@ from maxlite.lowering._program import Executable, compile_graph
 from maxlite.realization_context import EagerRealizationContext, ensure_context
 from maxlite.realization_context._eager import value_in
 from maxlite.sharding import ShardingError
-from maxlite.sharding._auto_reshard import current_region
 from maxlite.tensor._context import RealizationContext, innermost
 from maxlite.tensor._ownership import holds_alone
 from maxlite.tensor._tensor import Tensor, wrap
@@ -143,16 +142,12 @@ def _find_ready(op: Op, params: tuple[Any, ...], operands: Sequence[Operand]) ->
         if not operand._spec.is_static:
             _stored(operand)  # only its values tell its size
     specs = tuple(operand._spec for operand in operands)
-    key: tuple[Any, ...] = (op, params, *specs)
-    if any(spec.is_distributed for spec in specs):
-        key = (op, params, current_region(), *specs)
-        if key in _ready:
-            return _ready[key]
     planned = plan(op, params, specs)
     ready = one_op(op, params, specs, planned)
-    # A move may have to be warned of each time, so it is planned each time.
+    # What needs no move is the same in every region. A move may be refused in another
+    # one, or have to be warned of each time, so it is planned each time.
     if planned.action is None or not planned.action.moved:
-        _ready.keep(key, ready)
+        _ready.keep((op, params, *specs), ready)
     return ready
 
 
