@@ -37,7 +37,19 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20250607)
 
 
+QUICK = {"bool", "float32", "bfloat16", "int64", "uint8", "int32"}
+"""The dtypes that `make test` computes each function in; `make test-all` takes all."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuses names with an address in them: parallel workers must agree on names."""
+    """Refuses names with an address in them, and finds the slow ones among dtypes.
+
+    Parallel workers must agree on names.
+    """
     for item in items:
         assert "object at 0x" not in item.nodeid, f"give {item.nodeid} an id"
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        dtype = parameters.get("dtype")
+        if isinstance(dtype, np.dtype) and dtype.name not in QUICK:
+            item.add_marker(pytest.mark.slow)

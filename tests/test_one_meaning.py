@@ -29,7 +29,7 @@ from tests.lowering.op_samples import SAMPLES, WRITES
 from tests.sharding.meshes import cpu_mesh
 
 CASES = [
-    pytest.param(sample, id=f"{op}-{i}")
+    pytest.param(sample, id=f"{op}-{i}", marks=[pytest.mark.slow] if i else [])
     for op, samples in SAMPLES.items()
     for i, sample in enumerate(samples)
     if op not in WRITES  # see tests/compilation/test_buffers.py
@@ -62,8 +62,7 @@ def test_an_op_means_one_thing_on_a_mesh(sample):
     arrays = arrays_of(sample)
     expected = listed(sample.run(*map(Tensor, arrays)))
     mesh = cpu_mesh(2)
-    is_first = any(sample is samples[0] for samples in SAMPLES.values())
-    for axis in (0, 1) if is_first else (0,):
+    for axis in (0, 1):
         placed = [Tensor(a).to(cut(mesh, a, axis)) for a in arrays]
         with auto_reshard(mode="silent"):
             results = listed(sample.run(*placed))

@@ -7,6 +7,7 @@ A module is public when no part of its name starts with an underscore. A room's
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import inspect
 import itertools
@@ -28,6 +29,7 @@ FILES = {_module_name(file): file for file in sorted(ROOT.glob("maxlite/**/*.py"
 PUBLIC = [name for name in FILES if "._" not in name]
 
 
+@functools.cache
 def _statements(name: str) -> list[ast.stmt]:
     return ast.parse(FILES[name].read_text(encoding="utf-8")).body
 
@@ -64,6 +66,7 @@ def _taken(name: str) -> set[str]:
     }
 
 
+@functools.cache
 def _described_constants() -> set[str]:
     """Names that are assigned somewhere and have a text below them."""
     found: set[str] = set()

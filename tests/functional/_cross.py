@@ -7,13 +7,14 @@ Both compare dtype, shape and values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from maxlite import functional as F
 from maxlite._backend import x64
@@ -197,3 +198,12 @@ def _placement(word: str) -> Placement:
 def _short(placement: Placement) -> str:
     axis = placement.localized_axis()
     return type(placement).__name__[0] + ("" if axis is None else str(axis))
+
+
+def every_third(items: Iterable[Any]) -> list[Any]:
+    """Gives parameters of a test: `make test` takes a third, `make test-all` all."""
+    listed = [item if isinstance(item, tuple) else (item,) for item in items]
+    slow = pytest.mark.slow
+    return [
+        pytest.param(*x, marks=[slow] if i % 3 else []) for i, x in enumerate(listed)
+    ]
